@@ -1,0 +1,1 @@
+//! The door to the operating system: processes, locks, atomic files, clocks.

@@ -1,0 +1,1 @@
+//! Capture, assess, plan, restore, verify: the public library.

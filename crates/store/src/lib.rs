@@ -1,0 +1,1 @@
+//! The durable fact log: SQLite and the facts directory.

@@ -1,0 +1,1 @@
+//! Stub agents, fake model APIs and crash worlds for the tests. Never shipped.

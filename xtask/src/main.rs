@@ -1,0 +1,2 @@
+//! Runs the tests, the benchmarks and the real-agent runs.
+fn main() {}
