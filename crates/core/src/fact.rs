@@ -4,7 +4,7 @@
 //! everything else is a fold of it.
 
 use crate::ids::{AgentKind, EntryId, FlightId, PlanId, SessionId, SessionKey, SurfaceId, digest};
-use crate::mux::{PaneId, ServerLife, Snapshot};
+use crate::mux::{PaneId, Place, ServerLife, Snapshot};
 use crate::process::{Boot, ProcessKey};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -260,6 +260,9 @@ pub struct Sighting {
     pub life: ServerLife,
     /// The pane, by the pane's process tree and terminal.
     pub pane: PaneId,
+    /// Where that pane stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Which sessions it was read to hold; empty when none could be read. Titles count here only when they were
     /// seen to change; a standing title is a [`Grade::Guess`].
     pub readings: Vec<Reading>,

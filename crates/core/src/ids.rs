@@ -71,13 +71,17 @@ impl SessionId {
     pub fn parse(text: &str) -> Result<Self, BadId> {
         const DASHES: [usize; 4] = [8, 13, 18, 23];
         let right = text.len() == 36
-            && text.bytes().enumerate().all(|(at, byte)| {
-                if DASHES.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() }
-            });
+            && text
+                .bytes()
+                .enumerate()
+                .all(|(at, byte)| if DASHES.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() });
         if right {
             Ok(Self(text.to_ascii_lowercase()))
         } else {
-            Err(BadId { what: "session id", why: "expected a UUID such as 0f8fad5b-d9cb-469f-a165-70867728950e" })
+            Err(BadId {
+                what: "session id",
+                why: "expected a UUID such as 0f8fad5b-d9cb-469f-a165-70867728950e",
+            })
         }
     }
 
@@ -168,7 +172,9 @@ pub fn digest(prefix: &str, digits: usize, parts: &[&str]) -> String {
     }
     let mut out = String::from(prefix);
     for byte in hash.finalize() {
-        out.push_str(&format!("{byte:02x}"));
+        for nibble in [byte >> 4, byte & 15] {
+            out.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+        }
     }
     out.truncate(prefix.len() + digits);
     out
@@ -182,9 +188,15 @@ mod tests {
     fn a_session_id_is_a_uuid_and_nothing_else() {
         let good = "11111111-1111-4111-8111-11111111111A";
         assert_eq!(SessionId::parse(good).unwrap().as_str(), "11111111-1111-4111-8111-11111111111a");
-        for bad in
-            ["", "management", "11111111-1111-4111-8111-111111111111; touch PWNED", "../../etc/passwd", "1111111101111-4111-8111-111111111111", "-", "agent-aeb76f0"]
-        {
+        for bad in [
+            "",
+            "management",
+            "11111111-1111-4111-8111-111111111111; touch PWNED",
+            "../../etc/passwd",
+            "1111111101111-4111-8111-111111111111",
+            "-",
+            "agent-aeb76f0",
+        ] {
             assert!(SessionId::parse(bad).is_err(), "{bad}");
         }
     }

@@ -6,8 +6,13 @@
 //! Data flows one way: facts ([`fact`]) are folded to bindings ([`fold`]), bindings are judged ([`assess`]),
 //! losses become a [`plan`], and what a restore does to an entry is a state machine ([`flight`]).
 
+pub mod ending;
 pub mod fact;
+pub mod fold;
 pub mod ids;
 pub mod mux;
+pub mod plan;
 pub mod process;
+pub mod select;
 pub mod text;
+pub mod tree;

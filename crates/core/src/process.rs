@@ -105,9 +105,8 @@ pub fn judge(recorded: &ProcessKey, here: &Boot, probe: Probe) -> Liveness {
         BootRelation::OtherContainer => Liveness::CannotTell(Unseen::OtherContainer),
         BootRelation::EarlierBoot | BootRelation::ContainerRestarted => Liveness::Gone,
         BootRelation::Same => match probe {
-            Probe::Absent => Liveness::Gone,
             Probe::Present { start } if start == recorded.start => Liveness::Alive,
-            Probe::Present { .. } => Liveness::Gone,
+            Probe::Absent | Probe::Present { .. } => Liveness::Gone,
             Probe::Unreadable => Liveness::CannotTell(Unseen::Unreadable),
         },
     }
