@@ -15,6 +15,8 @@ pub use types::{
     WindowBuild,
 };
 
+pub use verdict::{evidence_of, surface_of};
+
 use crate::ending::{Ending, LiveView, judge};
 use crate::fold::Folded;
 use crate::ids::{EntryId, PlanId, SessionId, SurfaceId, digest};

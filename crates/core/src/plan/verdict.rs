@@ -113,13 +113,13 @@ fn skeleton(binding: &Binding) -> Entry {
         agent: Some(binding.agent),
         session: binding.current.as_ref().map(|held| held.session.clone()),
         home: Some(binding.home.clone()),
-        surface: surface_view(binding),
+        surface: surface_of(binding),
         cwd: binding.launch.cwd.clone(),
         argv: Vec::new(),
         env: BTreeMap::new(),
         was: binding.was,
         label: None,
-        evidence: evidence(binding),
+        evidence: evidence_of(binding),
         candidates: Vec::new(),
         preselected: None,
         notes: Vec::new(),
@@ -128,7 +128,7 @@ fn skeleton(binding: &Binding) -> Entry {
 }
 
 /// Returns where a binding stood.
-pub(super) fn surface_view(binding: &Binding) -> SurfaceView {
+pub fn surface_of(binding: &Binding) -> SurfaceView {
     let place = binding.place.as_ref();
     SurfaceView {
         id: binding.surface.clone(),
@@ -142,7 +142,8 @@ pub(super) fn surface_view(binding: &Binding) -> SurfaceView {
     }
 }
 
-fn evidence(binding: &Binding) -> Vec<Evidence> {
+/// Returns what speaks for the session a binding holds, strongest first.
+pub fn evidence_of(binding: &Binding) -> Vec<Evidence> {
     let mut grades: Vec<Grade> =
         binding.current.iter().flat_map(|held| held.grades.iter().copied()).collect();
     if binding.current.is_none() && binding.argv_session.is_some() {
