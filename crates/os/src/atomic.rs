@@ -54,8 +54,13 @@ pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(inner) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")) else { continue };
-        let pid = inner.rsplit('.').nth(1).and_then(|pid| pid.parse::<i32>().ok()).and_then(rustix::process::Pid::from_raw);
-        let gone = pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
+        let pid = inner
+            .rsplit('.')
+            .nth(1)
+            .and_then(|pid| pid.parse::<i32>().ok())
+            .and_then(rustix::process::Pid::from_raw);
+        let gone =
+            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
         if gone {
             let _ = std::fs::remove_file(entry.path());
         }
@@ -83,7 +88,8 @@ mod tests {
         let path = dir.path().join("f");
         std::fs::create_dir(&path).unwrap();
         assert!(write(&path, b"x", 0o600).is_err());
-        let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(left, ["f"]);
     }
 

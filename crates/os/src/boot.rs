@@ -40,7 +40,12 @@ pub fn current_boot(_proc: &Proc) -> Result<Boot, BootError> {
     let path = PathBuf::from("kern.bootsessionuuid");
     let out = std::process::Command::new("/usr/sbin/sysctl").args(["-n", "kern.bootsessionuuid"]).output();
     let out = out.map_err(|source| BootError { path, source })?;
-    Ok(Boot { host: host(), id: String::from_utf8_lossy(&out.stdout).trim().to_owned(), pidns: 0, init_start: 0 })
+    Ok(Boot {
+        host: host(),
+        id: String::from_utf8_lossy(&out.stdout).trim().to_owned(),
+        pidns: 0,
+        init_start: 0,
+    })
 }
 
 /// Machine id, else `name:` and the host name.
@@ -54,7 +59,8 @@ fn host() -> String {
         }
     }
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let name: String = name.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
+    let name: String =
+        name.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
     format!("name:{name}")
 }
 
@@ -69,7 +75,9 @@ pub fn boot_number(state: &Path, boot: &Boot) -> u64 {
         let mut newest = 0;
         let mut found = None;
         for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-            let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else { continue };
+            let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+                continue;
+            };
             newest = newest.max(number);
             if std::fs::read_to_string(entry.path()).is_ok_and(|text| text == mark) {
                 found = Some(number);
@@ -121,7 +129,8 @@ mod tests {
     fn two_that_count_at_once_agree() {
         let dir = tempfile::tempdir().unwrap();
         let numbers: Vec<u64> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| boot_number(dir.path(), &boot("a")))).collect();
+            let threads: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| boot_number(dir.path(), &boot("a")))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         // Threads of one process share the name of the file written aside; every answer is still a number.

@@ -32,7 +32,14 @@ pub fn nonce() -> u64 {
 
 /// Returns a stamp of this moment.
 pub fn stamp(boot: &Boot, boot_number: u64) -> Stamp {
-    Stamp { boot: boot.clone(), boot_number, ns: boottime_ns(), pid: std::process::id(), nonce: nonce(), wall_ms: wall_ms() }
+    Stamp {
+        boot: boot.clone(),
+        boot_number,
+        ns: boottime_ns(),
+        pid: std::process::id(),
+        nonce: nonce(),
+        wall_ms: wall_ms(),
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,9 @@ impl Env {
     /// Reads the environment of this process. Bytes that are no UTF-8 are replaced.
     pub fn of_process() -> Self {
         Self::from_pairs(
-            std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())),
+            std::env::vars_os().map(|(name, value)| {
+                (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+            }),
         )
     }
 

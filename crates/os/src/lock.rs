@@ -87,7 +87,11 @@ impl LockFile {
                 return Ok(guard);
             }
             if Instant::now() >= end {
-                return Err(LockError::Busy { what: what.to_owned(), path: self.path.clone(), by: self.holder() });
+                return Err(LockError::Busy {
+                    what: what.to_owned(),
+                    path: self.path.clone(),
+                    by: self.holder(),
+                });
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
@@ -98,6 +102,20 @@ impl LockFile {
     pub fn is_held(&self) -> bool {
         let Ok(file) = File::open(&self.path) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Waits at most `deadline` for writers to leave, and keeps them out while the file it returns is open. `None`
+    /// when there is no lock file, or when a writer does not leave. Makes no file.
+    pub fn shared(&self, deadline: Duration) -> Option<File> {
+        let file = File::open(&self.path).ok()?;
+        let end = Instant::now() + deadline;
+        while file.try_lock_shared().is_err() {
+            if Instant::now() >= end {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Some(file)
     }
 
     /// The path.

@@ -65,7 +65,10 @@ impl Proc {
 
     fn is_group_leader(&self, pid: u32) -> bool {
         let Ok(status) = std::fs::read_to_string(self.file(pid, "status")) else { return true };
-        let group = status.lines().find_map(|line| line.strip_prefix("Tgid:")).and_then(|text| text.trim().parse().ok());
+        let group = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Tgid:"))
+            .and_then(|text| text.trim().parse().ok());
         group.is_none_or(|group: u32| group == pid)
     }
 
@@ -96,7 +99,11 @@ impl Proc {
         let bytes = std::fs::read(self.file(pid, "environ"))?;
         Ok(bytes
             .split(|byte| *byte == 0)
-            .filter_map(|pair| String::from_utf8_lossy(pair).split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .filter_map(|pair| {
+                String::from_utf8_lossy(pair)
+                    .split_once('=')
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            })
             .collect())
     }
 
@@ -144,9 +151,13 @@ impl Proc {
     pub fn probe(&self, pid: u32) -> Probe {
         match std::fs::read(self.file(pid, "stat")) {
             Ok(_) => self.stat(pid).map_or(Probe::Absent, |stat| Probe::Present { start: stat.start }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.root.join("stat").exists() => Probe::Absent,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.root.join("stat").exists() => {
+                Probe::Absent
+            }
             // ESRCH: it ended between open and read.
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => Probe::Absent,
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
+                Probe::Absent
+            }
             Err(_) => Probe::Unreadable,
         }
     }
@@ -166,8 +177,12 @@ impl Proc {
     pub fn oom_kills(&self, pid: u32) -> Option<u64> {
         let groups = std::fs::read_to_string(self.file(pid, "cgroup")).ok()?;
         let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-        let events = std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(path).join("memory.events")).ok()?;
-        events.lines().find_map(|line| line.strip_prefix("oom_kill ")).and_then(|count| count.trim().parse().ok())
+        let events =
+            std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(path).join("memory.events")).ok()?;
+        events
+            .lines()
+            .find_map(|line| line.strip_prefix("oom_kill "))
+            .and_then(|count| count.trim().parse().ok())
     }
 
     /// The root of the table.
@@ -223,7 +238,10 @@ mod tests {
     fn names_with_parentheses_and_spaces_are_parsed() {
         let text = "42 (a) b (c)) S 7 8 9 34816 8 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9000 1 2";
         let stat = parse_stat(text).unwrap();
-        assert_eq!((stat.comm.as_str(), stat.ppid, stat.tty, stat.foreground, stat.start), ("a) b (c)", 7, 34816, 8, 9000));
+        assert_eq!(
+            (stat.comm.as_str(), stat.ppid, stat.tty, stat.foreground, stat.start),
+            ("a) b (c)", 7, 34816, 8, 9000)
+        );
         assert_eq!(parse_stat("garbage"), None);
     }
 
