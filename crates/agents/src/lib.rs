@@ -247,8 +247,16 @@ pub fn agent(kind: AgentKind) -> &'static dyn Agent {
 pub fn unsupported(process: &ProcessView) -> Option<&'static str> {
     const KNOWN: [&str; 8] = ["opencode", "gemini", "copilot", "qwen", "pi", "aider", "goose", "amp"];
     let base = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
-    let names = [base(&process.comm), process.argv.first().map(|arg| base(arg)).unwrap_or_default(),
-        process.argv.get(1).filter(|_| base(&process.comm) == "node" || base(&process.comm) == "MainThread").map(|arg| base(arg)).unwrap_or_default()];
+    let names = [
+        base(&process.comm),
+        process.argv.first().map(|arg| base(arg)).unwrap_or_default(),
+        process
+            .argv
+            .get(1)
+            .filter(|_| base(&process.comm) == "node" || base(&process.comm) == "MainThread")
+            .map(|arg| base(arg))
+            .unwrap_or_default(),
+    ];
     KNOWN.into_iter().find(|known| names.iter().any(|name| name == known))
 }
 
@@ -258,4 +266,5 @@ pub fn strongest(readings: &[Reading]) -> Option<&Reading> {
 }
 
 /// Grades that a look can produce by itself.
-pub const LOOK_GRADES: [Grade; 5] = [Grade::Registry, Grade::OpenFile, Grade::Title, Grade::Argv, Grade::Guess];
+pub const LOOK_GRADES: [Grade; 5] =
+    [Grade::Registry, Grade::OpenFile, Grade::Title, Grade::Argv, Grade::Guess];
