@@ -222,6 +222,9 @@ pub fn judge(binding: &Binding, folded: &Folded, view: &LiveView) -> Ending {
     let Some(life) = &binding.life else {
         return Ending::EndedUnknown("its process is gone; nothing says why");
     };
+    if life.is_a_guess() {
+        return Ending::EndedUnknown("it left a trace on disk; nothing was watching when it ended");
+    }
     let seen = folded.lives.get(life);
     let now = life_now(life, view);
     if let Some((_, gone)) = &binding.gone

@@ -191,13 +191,17 @@ pub fn fold(facts: &[Fact]) -> Folded {
     for fact in sorted {
         fold.take(fact);
     }
-    fold.out
+    let Fold { mut out, undone, .. } = fold;
+    // What a restore made and its user took back is no loss and hides none.
+    out.bindings.retain(|binding| !undone.contains(&binding.process));
+    out
 }
 
 #[derive(Default)]
 struct Fold {
     out: Folded,
     by_process: BTreeMap<ProcessKey, usize>,
+    undone: BTreeSet<ProcessKey>,
 }
 
 impl Fold {
@@ -320,6 +324,8 @@ impl Fold {
             Decision::Ended { surface, session } => {
                 out.ended.insert((surface.clone(), session.clone()));
             }
+            // Nothing was decided: doctor's round trip.
+            Decision::Dismissed { entries } if entries.is_empty() => {}
             Decision::Dismissed { entries } => {
                 for entry in entries {
                     out.settled.entry(entry.clone()).or_default().dismissed = true;
@@ -351,7 +357,7 @@ impl Fold {
                 for entry in entries {
                     let settled = out.settled.entry(entry.clone()).or_default();
                     settled.outcome = None;
-                    settled.process = None;
+                    self.undone.extend(settled.process.take());
                 }
             }
         }

@@ -15,6 +15,11 @@ pub struct ServerLife {
 }
 
 impl ServerLife {
+    /// Whether nobody ever saw this life: it stands for "a server there was" and only its socket means something.
+    pub const fn is_a_guess(&self) -> bool {
+        self.server.pid == 0
+    }
+
     /// The boot this life belongs to.
     pub const fn boot(&self) -> &Boot {
         &self.server.boot

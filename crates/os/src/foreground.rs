@@ -56,7 +56,24 @@ pub fn run(
     drop(blocked);
     let child = child?;
     started(child.id());
-    let pid = Pid::from_child(&child);
+    wait(Pid::from_child(&child), has_terminal, own_group)
+}
+
+/// Lets a suspended program go on in the foreground, and waits for it again. `pid` is what `started` was told.
+pub fn resume(pid: u32) -> io::Result<Ended> {
+    let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return Ok(Ended::Exited(0)) };
+    let stdin = std::io::stdin();
+    let has_terminal = rustix::termios::isatty(&stdin);
+    if has_terminal {
+        let _blocked = Blocked::begin()?;
+        rustix::termios::tcsetpgrp(&stdin, pid)?;
+    }
+    rustix::process::kill_process_group(pid, rustix::process::Signal::CONT)?;
+    wait(pid, has_terminal, rustix::process::getpgrp())
+}
+
+/// Waits until a child ends or is suspended, and takes the terminal back.
+fn wait(pid: Pid, has_terminal: bool, own_group: Pid) -> io::Result<Ended> {
     let status = loop {
         match waitpid(Some(pid), WaitOptions::UNTRACED) {
             Ok(Some((_, status))) => break status,
@@ -67,7 +84,7 @@ pub fn run(
     if has_terminal {
         let _blocked = Blocked::begin()?;
         // The terminal may be gone with its pane; that is for the shell after us to find out.
-        let _ = rustix::termios::tcsetpgrp(&stdin, own_group);
+        let _ = rustix::termios::tcsetpgrp(std::io::stdin(), own_group);
     }
     Ok(if let Some(code) = status.exit_status() {
         Ended::Exited(code)

@@ -123,7 +123,8 @@ impl LockFile {
         &self.path
     }
 
-    fn holder(&self) -> String {
+    /// Who holds it, as far as its text tells: a hint for people.
+    pub fn holder(&self) -> String {
         let hint = std::fs::read_to_string(&self.path).ok().and_then(|text| text.trim().parse::<u32>().ok());
         hint.map_or_else(String::new, |pid| format!(" by process {pid}"))
     }

@@ -36,6 +36,11 @@ pub struct Stat {
     pub comm: String,
 }
 
+/// The pid of our own parent.
+pub fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
 impl Proc {
     /// The kernel's table.
     pub fn real() -> Self {

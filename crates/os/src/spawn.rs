@@ -32,3 +32,19 @@ fn close_on_exec_from(first: i32) {
         let _ = rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC);
     }
 }
+
+/// Ends a process group that we started, at once.
+pub fn end_group(leader: u32) {
+    if let Some(group) = rustix::process::Pid::from_raw(leader.cast_signed()) {
+        // Gone already is what was wanted.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+/// Ends a process at once.
+pub fn end_process(pid: u32) {
+    if let Some(pid) = rustix::process::Pid::from_raw(pid.cast_signed()) {
+        // Gone already is what was wanted.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+}

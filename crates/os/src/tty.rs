@@ -13,6 +13,12 @@ pub fn device_of(path: &Path) -> Option<u64> {
     Some(u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)))
 }
 
+/// Columns of the terminal on standard output, if it is one.
+pub fn columns() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -111,6 +111,20 @@ impl Writer {
         })
     }
 
+    /// Says of all entries of a flight that their panes may exist from now on. Durable on return; written before the
+    /// first pane is made.
+    pub fn intend(&mut self, flight: &FlightId) -> Result<(), StoreError> {
+        self.transact(|transaction, path| {
+            transaction
+                .execute(
+                    "UPDATE flight_entries SET state = 'intended' WHERE flight = ?1 AND state = 'taken'",
+                    [flight.as_str()],
+                )
+                .map(drop)
+                .map_err(|source| StoreError::of_sql(path, source))
+        })
+    }
+
     /// Moves an entry from one of some states to another and appends facts, in one transaction. Returns whether it
     /// was in one of them; if not, nothing happened. Of two processes that try, one wins.
     pub fn advance(

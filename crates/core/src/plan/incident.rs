@@ -29,7 +29,9 @@ pub(super) fn find(folded: &Folded, endings: &[Ending], view: &LiveView) -> Vec<
                 Loss::HostRebooted | Loss::ContainerRestarted => None,
             };
             let agents = if count == 1 { "1 agent".to_owned() } else { format!("{count} agents") };
+            let leftover = bindings[0].life.as_ref().is_some_and(crate::mux::ServerLife::is_a_guess);
             let text = match loss {
+                _ if leftover => format!("{agents} left traces; nothing was watching when they ended"),
                 Loss::Killed => format!("{agents} ended while the tmux server lived on"),
                 Loss::ServerDied => {
                     format!(
@@ -42,7 +44,7 @@ pub(super) fn find(folded: &Folded, endings: &[Ending], view: &LiveView) -> Vec<
             };
             let incident = Incident {
                 id: digest("i-", 12, &[Ending::Lost(loss).code(), &key]),
-                code: Ending::Lost(loss).code().to_owned(),
+                code: if leftover { "left-behind" } else { Ending::Lost(loss).code() }.to_owned(),
                 text,
                 socket,
                 last_seen_ms: newest.wall_ms,

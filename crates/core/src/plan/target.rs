@@ -44,6 +44,28 @@ pub(super) fn builds(
     out
 }
 
+/// The place of an entry that a person's answer turned into a resume after the plan had given it none.
+pub(super) fn build_of_pick(
+    folded: &Folded,
+    view: &LiveView,
+    know: &dyn Knowledge,
+    binding: &Binding,
+    entries: &mut Vec<Entry>,
+) -> Option<Build> {
+    let life = binding.life.as_ref()?;
+    let policy = Policy::default();
+    let mut out = Vec::new();
+    let mut maker = Maker { folded, view, know, policy: &policy, life, entries, out: &mut out };
+    match maker.placed_now(&binding.entry()) {
+        Some(target) if maker.is_idle(target) => {
+            let pane = PaneBuild { entry: binding.entry(), cwd: maker.start(binding), active: true };
+            maker.out.push(Build::Respawn { socket: life.socket.clone(), target, pane });
+        }
+        _ => maker.window_of_its_own(binding),
+    }
+    out.pop()
+}
+
 struct Maker<'a> {
     folded: &'a Folded,
     view: &'a LiveView,
@@ -93,7 +115,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Leaves out panes that an earlier restore brought back; the rest joins them in their window.
+    /// Leaves out panes that an earlier restore brought back or gave a shell to; the rest joins them in their window.
     fn rest_of_window(
         &mut self,
         snapshot: &Snapshot,
@@ -107,35 +129,65 @@ impl<'a> Maker<'a> {
             .iter()
             .filter_map(|pane| self.brought_back(pane.id).map(|entry| (pane.id, entry)))
             .collect();
-        if back.is_empty() {
+        let shells: Vec<(PaneId, PaneId)> = window
+            .panes
+            .iter()
+            .filter_map(|pane| {
+                let entry = self.newest_binding(pane.id)?.entry();
+                Some((pane.id, self.placed_now(&entry)?))
+            })
+            .collect();
+        if back.is_empty() && shells.is_empty() {
             let build = self.window(snapshot, session, index, active, window);
             self.out.push(build);
             return;
         }
         let living = self.target().and_then(|(life, live)| {
             self.folded.placed.iter().find_map(|((placed, pane), (_, entry))| {
-                let ours = placed == life && back.iter().any(|(_, id)| id == entry);
+                let ours = placed == life
+                    && (back.iter().any(|(_, id)| id == entry)
+                        || shells.iter().any(|(_, shell)| shell == pane));
                 ours.then(|| live.pane(*pane)).flatten().map(|(window, _)| window.id.clone())
             })
         });
         for pane in window.panes.iter().filter(|pane| !back.iter().any(|(id, _)| *id == pane.id)) {
             let Some(binding) = self.newest_binding(pane.id) else { continue };
-            if !self.entries.iter().any(|entry| entry.entry == binding.entry()) {
+            let id = binding.entry();
+            let Some(verdict) =
+                self.entries.iter().find(|entry| entry.entry == id).map(|entry| entry.verdict)
+            else {
                 continue;
-            }
-            match &living {
-                Some(window) => {
-                    let pane =
-                        PaneBuild { entry: binding.entry(), cwd: self.start(binding), active: pane.active };
-                    self.out.push(Build::Split {
-                        socket: self.life.socket.clone(),
-                        window: window.clone(),
-                        pane,
-                    });
+            };
+            let build = PaneBuild { entry: id, cwd: self.start(binding), active: pane.active };
+            let socket = self.life.socket.clone();
+            let shell = shells.iter().find(|(lost, _)| *lost == pane.id).map(|(_, shell)| *shell);
+            match (shell, &living) {
+                // An agent that can be continued by now takes the place of the shell that waits for it.
+                (Some(target), _) if verdict == Verdict::Resume && self.is_idle(target) => {
+                    self.note(&build.entry, format!("replaces the shell that waits for it in pane {target}"));
+                    self.out.push(Build::Respawn { socket, target, pane: build });
                 }
-                None => self.window_of_its_own(binding),
+                (Some(_), _) if verdict != Verdict::Resume => {}
+                (_, Some(window)) => {
+                    self.out.push(Build::Split { socket, window: window.clone(), pane: build });
+                }
+                (_, None) => self.window_of_its_own(binding),
             }
         }
+    }
+
+    /// The living pane that an earlier restore made for an entry.
+    fn placed_now(&self, entry: &EntryId) -> Option<PaneId> {
+        let (life, live) = self.target()?;
+        self.folded
+            .placed
+            .iter()
+            .find(|((placed, pane), (_, id))| placed == life && id == entry && live.pane(*pane).is_some())
+            .map(|((_, pane), _)| *pane)
+    }
+
+    fn is_idle(&self, pane: PaneId) -> bool {
+        self.target().is_some_and(|(life, _)| self.know.idle_shell(life, pane).is_some())
     }
 
     /// The entry of a pane that an earlier restore settled.

@@ -203,6 +203,16 @@ pub enum Build {
     },
 }
 
+impl Build {
+    /// Whether this makes the pane of an entry.
+    pub fn carries(&self, entry: &EntryId) -> bool {
+        match self {
+            Self::Window(window) => window.panes.iter().any(|pane| pane.entry == *entry),
+            Self::Split { pane, .. } | Self::Respawn { pane, .. } => pane.entry == *entry,
+        }
+    }
+}
+
 /// A window to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowBuild {

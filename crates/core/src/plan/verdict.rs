@@ -661,6 +661,11 @@ pub(super) fn pick(
     entry.reason = Reason::new("picked", "you picked it");
     entry.candidates.clear();
     entry.preselected = None;
+    let id = entry.entry.clone();
+    if !plan.builds.iter().any(|build| build.carries(&id)) {
+        let build = super::target::build_of_pick(folded, view, know, binding, &mut plan.entries);
+        plan.builds.extend(build);
+    }
     let duplicate = plan
         .entries
         .iter()

@@ -156,6 +156,12 @@ impl Tmux {
         Ok(all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect())
     }
 
+    /// The process a pane was created with.
+    pub fn pane_pid(&self, pane: PaneId) -> Result<u32, MuxError> {
+        let bytes = self.call(&[&["display-message", "-p", "-t", &pane.to_string(), "#{pane_pid}"]])?;
+        String::from_utf8_lossy(&bytes).trim().parse().map_err(|_| self.garbled("no pid".into()))
+    }
+
     /// The server's default shell.
     pub fn default_shell(&self) -> Result<String, MuxError> {
         let bytes = self.call(&[&["show-options", "-gv", "default-shell"]])?;

@@ -1,0 +1,101 @@
+//! `reseat plan`: what a restore would do, and why.
+
+use super::Outcome;
+use super::select;
+use crate::args::PlanArgs;
+use crate::exit::Exit;
+use crate::show;
+use reseat_core::plan::{Build, Entry, Plan, Verdict};
+use reseat_core::text::plain;
+use reseat_recovery::context::Context;
+
+pub(crate) fn run(context: &Context, args: &PlanArgs, json: bool) -> Outcome {
+    let situation = super::situation(context)?;
+    let policy = select::policy(context, &args.select, &args.allow)?;
+    select::check(&policy.selection, &situation)?;
+    let plan = situation.plan(&situation.disk(context, args.allow.carry_dangerous), &policy);
+    if json {
+        show::json(&plan);
+    } else {
+        print(&plan);
+    }
+    Ok(exit(&plan))
+}
+
+/// 0 when something can be resumed outright, 5 when all that is left needs a person, 4 when there is nothing.
+pub(super) fn exit(plan: &Plan) -> Exit {
+    if plan.has_resumable() {
+        Exit::Done
+    } else if plan.needs_person() {
+        Exit::NeedsPerson
+    } else {
+        Exit::Nothing
+    }
+}
+
+pub(super) fn print(plan: &Plan) {
+    let now = reseat_os::clock::wall_ms();
+    if plan.entries.is_empty() {
+        show::out("nothing to restore");
+        return;
+    }
+    for incident in &plan.incidents {
+        let ago = reseat_recovery::time::ago(incident.last_seen_ms, now);
+        show::out(&format!("{} ({ago} ago)", plain(&incident.text)));
+    }
+    let rows: Vec<Vec<String>> = plan.entries.iter().map(row).collect();
+    show::table(&rows);
+    for entry in &plan.entries {
+        details(entry, now);
+    }
+    for build in &plan.builds {
+        if let Build::Window(window) = build
+            && window.index_taken
+        {
+            let (session, index) = (plain(&window.session), window.index);
+            show::out(&format!("window {session}:{index} is taken: the next free index is used"));
+        }
+    }
+    let summary: Vec<String> =
+        plan.summary.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    show::out(&format!("{} · {}", plan.plan, summary.join(", ")));
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    vec![
+        entry.verdict.name().to_owned(),
+        super::status::place(&entry.surface),
+        entry.agent.map_or("shell", |agent| agent.name()).to_owned(),
+        entry.session.as_ref().map(|id| super::status::short_id(id.as_str())).unwrap_or_default(),
+        entry.reason.text.clone(),
+        entry.label.clone().unwrap_or_default(),
+        entry.cwd.clone().unwrap_or_default(),
+    ]
+}
+
+fn details(entry: &Entry, now: i64) {
+    if entry.verdict == Verdict::Shell && entry.agent.is_none() {
+        return;
+    }
+    let place = super::status::place(&entry.surface);
+    if entry.verdict == Verdict::Resume {
+        let words: Vec<String> = entry
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={}", super::find::quote(value)))
+            .chain(entry.argv.iter().map(|arg| super::find::quote(arg)))
+            .collect();
+        show::out(&format!("{place} ({}): {}", entry.entry, plain(&words.join(" "))));
+    } else {
+        show::out(&format!("{place} ({}):", entry.entry));
+    }
+    for candidate in &entry.candidates {
+        let mark = if entry.preselected.as_ref() == Some(&candidate.session) { "*" } else { " " };
+        let ago = reseat_recovery::time::ago(candidate.last_active_ms, now);
+        let title = candidate.title.as_deref().map(plain).unwrap_or_default();
+        show::out(&format!("  {mark} --pick {}={}  {ago} ago  {title}", entry.surface.id, candidate.session));
+    }
+    for note in &entry.notes {
+        show::out(&format!("    note: {}", plain(note)));
+    }
+}

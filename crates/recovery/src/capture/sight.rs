@@ -1,0 +1,425 @@
+//! One pass over the process table: which agents run, in which pane, holding which session.
+//!
+//! Used by a look, which keeps what it saw as facts, and by a plan, which only asks.
+
+use reseat_agents::{Agent, ProcessView, RegistryEntry, agent};
+use reseat_core::ending::LiveAgent;
+use reseat_core::fact::{Grade, Launch, Reading, Sighting, Was};
+use reseat_core::ids::{AgentKind, SessionId};
+use reseat_core::mux::{PaneId, ServerLife, Snapshot};
+use reseat_core::process::{Boot, ProcessKey};
+use reseat_core::tree::{Row, Standing, Tree};
+use reseat_os::proc::{Proc, Stat};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A registry record of a process this young counts only when its transcript exists: some versions show a
+/// throwaway id first.
+const SETTLED_TICKS: u64 = 200;
+
+/// What one pass saw.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Agents in panes.
+    pub sightings: Vec<Sighting>,
+    /// All agent processes, in panes or not.
+    pub agents: Vec<LiveAgent>,
+    /// Programs known to be agents that have no adapter, by pane.
+    pub unsupported: Vec<(ServerLife, PaneId, &'static str)>,
+    /// Start ticks of every process, by pid.
+    pub starts: BTreeMap<u32, u64>,
+}
+
+/// What a pass looks at.
+pub struct Pass<'a> {
+    /// The process table.
+    pub proc: &'a Proc,
+    /// The boot we run in.
+    pub boot: &'a Boot,
+    /// The user's home.
+    pub user_home: &'a Path,
+    /// Servers that answered.
+    pub servers: &'a BTreeMap<ServerLife, Snapshot>,
+    /// The thread id shown in the title when each process was last sighted; to see titles change.
+    pub titles: &'a BTreeMap<ProcessKey, Option<String>>,
+    /// CLOCK_BOOTTIME now, nanoseconds.
+    pub now_ns: u64,
+    /// Wall clock now, milliseconds since 1970.
+    pub wall_ms: i64,
+}
+
+/// One agent process before it is placed.
+struct Candidate {
+    stat: Stat,
+    view: ProcessView,
+    kind: AgentKind,
+    headless: bool,
+}
+
+impl Pass<'_> {
+    /// Reads the table once and names every agent in it.
+    pub fn run(&self) -> std::io::Result<Seen> {
+        let table = self.proc.table()?;
+        let mut seen =
+            Seen { starts: table.iter().map(|stat| (stat.pid, stat.start)).collect(), ..Seen::default() };
+        let candidates = self.candidates(&table);
+        let tree = Tree::new(table.iter().map(|stat| Row {
+            pid: stat.pid,
+            ppid: stat.ppid,
+            pgrp: stat.pgrp,
+            tty: stat.tty,
+            foreground: stat.foreground,
+        }));
+        let agents: BTreeMap<u32, AgentKind> =
+            candidates.iter().map(|found| (found.stat.pid, found.kind)).collect();
+        let panes = self.panes_by_tty();
+        let mut registries: BTreeMap<PathBuf, Vec<RegistryEntry>> = BTreeMap::new();
+        for found in &candidates {
+            let pid = found.stat.pid;
+            // A wrapper and its native child are one agent: the outermost of the chain stands for both.
+            let parent_same = agents.get(&found.stat.ppid) == Some(&found.kind)
+                && candidates
+                    .iter()
+                    .any(|other| other.stat.pid == found.stat.ppid && is_wrapper(&other.view));
+            if parent_same {
+                continue;
+            }
+            let adapter = agent(found.kind);
+            let Ok(env) = self.proc.environ(pid) else { continue };
+            let user_home = env.get("HOME").map_or_else(|| self.user_home.to_path_buf(), PathBuf::from);
+            let home = adapter.home_of(&env, &user_home);
+            let key = ProcessKey { boot: self.boot.clone(), pid, start: found.stat.start };
+            let entries = registries.entry(home.clone()).or_insert_with(|| adapter.registry(&home));
+            let own = entries.iter().find(|entry| self.is_record_of(entry, &found.stat));
+            let standing = panes.get(&found.stat.tty).map(|pane| {
+                let standing =
+                    tree.standing(pid, found.stat.tty, |other| agents.contains_key(&other), |_, _| false);
+                (*pane, standing)
+            });
+            let placed = standing
+                .as_ref()
+                .filter(|(_, standing)| matches!(standing, Standing::TopLevel { .. }) && !found.headless);
+            let mut readings = self.readings(adapter, found, &home, own);
+            let mut title_id = None;
+            if let Some((pane, _)) = placed
+                && let Some(prefix) = adapter.title_id(&pane.title)
+            {
+                readings.extend(self.title_reading(adapter, found, &key, &home, &prefix));
+                title_id = Some(prefix);
+            }
+            let argv_session = adapter.argv_session(&found.view);
+            let mut launch = adapter.launch(&found.view, &env);
+            launch.cwd = self.proc.cwd(pid);
+            launch.through = through(self.proc, &tree, pid, |other| agents.contains_key(&other));
+            if launch.version.is_none() {
+                launch.version = own.and_then(|entry| entry.version.clone());
+            }
+            let mut sessions: Vec<SessionId> =
+                readings.iter().map(|reading| reading.session.clone()).collect();
+            if sessions.is_empty() {
+                sessions.extend(argv_session.clone());
+            }
+            sessions.sort();
+            sessions.dedup();
+            seen.agents.push(LiveAgent {
+                process: key.clone(),
+                agent: found.kind,
+                home: home.display().to_string(),
+                sessions,
+                pane: standing.as_ref().map(|(pane, _)| (pane.life.clone(), pane.id)),
+                interactive: !found.headless,
+                cwd: launch.cwd.clone(),
+            });
+            let Some((pane, _)) = placed else { continue };
+            if let Some(session) = argv_session {
+                readings.push(Reading { grade: Grade::Argv, session });
+            }
+            seen.sightings.push(Sighting {
+                agent: found.kind,
+                home: home.display().to_string(),
+                process: key,
+                life: pane.life.clone(),
+                pane: pane.id,
+                place: self.servers.get(pane.life).and_then(|snapshot| snapshot.place(pane.id)),
+                shared_server: found.kind == AgentKind::Codex
+                    && !readings.iter().any(|reading| reading.grade == Grade::OpenFile)
+                    && reseat_agents::codex::shared_server(&home)
+                        .is_some_and(|server| seen.starts.get(&server.pid) == Some(&server.start)),
+                was: own.map_or_else(|| was_by_title(found.kind, &pane.title), |entry| entry.was),
+                readings,
+                title_id,
+                launch,
+                mode: None,
+            });
+        }
+        seen.unsupported = self.unsupported(&table, &panes);
+        Ok(seen)
+    }
+
+    fn candidates(&self, table: &[Stat]) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        for stat in table {
+            if !may_be_agent(&stat.comm) {
+                continue;
+            }
+            let view = self.view(stat);
+            let Some(kind) = AgentKind::ALL.into_iter().find(|kind| agent(*kind).is_front_end(&view)) else {
+                continue;
+            };
+            let headless = agent(kind).is_headless(&view);
+            out.push(Candidate { stat: stat.clone(), view, kind, headless });
+        }
+        out
+    }
+
+    fn view(&self, stat: &Stat) -> ProcessView {
+        ProcessView {
+            pid: stat.pid,
+            start: stat.start,
+            comm: stat.comm.clone(),
+            exe: self.proc.exe(stat.pid).map(|path| path.display().to_string()),
+            argv: self.proc.cmdline(stat.pid),
+        }
+    }
+
+    /// Whether a registry record is of this very process: by start ticks, else by start time with 5 s tolerance.
+    fn is_record_of(&self, entry: &RegistryEntry, stat: &Stat) -> bool {
+        if entry.pid != stat.pid {
+            return false;
+        }
+        match (entry.start, entry.started_ms) {
+            (Some(start), _) => start == stat.start,
+            (None, Some(started_ms)) => (started_ms - self.started_wall_ms(stat)).abs() <= 5_000,
+            (None, None) => false,
+        }
+    }
+
+    /// When a process began by the present wall clock; ticks are hundredths of a second.
+    fn started_wall_ms(&self, stat: &Stat) -> i64 {
+        let now_ms = (self.now_ns / 1_000_000) as i64;
+        self.wall_ms - (now_ms - (stat.start * 10) as i64)
+    }
+
+    fn readings(
+        &self,
+        adapter: &dyn Agent,
+        found: &Candidate,
+        home: &Path,
+        own: Option<&RegistryEntry>,
+    ) -> Vec<Reading> {
+        let mut out = Vec::new();
+        if let Some(entry) = own {
+            let age = (self.now_ns / 10_000_000).saturating_sub(found.stat.start);
+            if age >= SETTLED_TICKS || adapter.find(home, &entry.session).is_some() {
+                out.push(Reading { grade: Grade::Registry, session: entry.session.clone() });
+            }
+        }
+        if found.kind == AgentKind::Codex {
+            let mut pids = vec![found.stat.pid];
+            pids.extend(self.native_child(found));
+            for pid in pids {
+                let open = self.proc.open_files(pid);
+                let locked = self.proc.locked_files(pid);
+                out.extend(adapter.open_file_sessions(&open, &locked));
+            }
+        }
+        // One process shows one thread: the newest of those it holds comes first.
+        out.truncate(1);
+        out
+    }
+
+    fn native_child(&self, found: &Candidate) -> Option<u32> {
+        if !is_wrapper(&found.view) {
+            return None;
+        }
+        self.proc
+            .table()
+            .ok()?
+            .into_iter()
+            .find(|stat| stat.ppid == found.stat.pid && agent(found.kind).is_front_end(&self.view(stat)))
+            .map(|stat| stat.pid)
+    }
+
+    /// What a thread id in the title is worth. It is proof only when it must have been written by this very
+    /// process: seen to change, named by the arguments too, or of a thread made after the process began.
+    fn title_reading(
+        &self,
+        adapter: &dyn Agent,
+        found: &Candidate,
+        key: &ProcessKey,
+        home: &Path,
+        prefix: &str,
+    ) -> Option<Reading> {
+        let known: Vec<SessionId> = adapter
+            .list(home)
+            .into_iter()
+            .map(|transcript| transcript.key.id)
+            .filter(|id| id.as_str().starts_with(prefix))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let session = match (known.as_slice(), SessionId::parse(prefix)) {
+            ([one], _) => one.clone(),
+            ([], Ok(whole)) => whole,
+            _ => return None,
+        };
+        let changed = self.titles.get(key).is_some_and(|before| before.as_deref() != Some(prefix));
+        let settled = self.titles.get(key).is_some_and(|before| before.as_deref() == Some(prefix));
+        let named = adapter.argv_session(&found.view).as_ref() == Some(&session);
+        let made_since =
+            made_ms(&session).is_some_and(|made| made + 1_000 >= self.started_wall_ms(&found.stat));
+        let grade = if changed || named || made_since { Grade::Title } else { Grade::Guess };
+        if settled && grade == Grade::Guess {
+            // Its worth was judged when it was first seen; nothing new was learnt.
+            return None;
+        }
+        Some(Reading { grade, session })
+    }
+
+    fn panes_by_tty(&self) -> BTreeMap<u64, PaneRef<'_>> {
+        let mut out = BTreeMap::new();
+        for (life, snapshot) in self.servers {
+            for (_, pane) in snapshot.panes() {
+                if let Some(device) = reseat_os::tty::device_of(Path::new(&pane.tty)) {
+                    out.insert(device, PaneRef { life, id: pane.id, title: &pane.title });
+                }
+            }
+        }
+        out
+    }
+
+    fn unsupported(
+        &self,
+        table: &[Stat],
+        panes: &BTreeMap<u64, PaneRef<'_>>,
+    ) -> Vec<(ServerLife, PaneId, &'static str)> {
+        let mut out = Vec::new();
+        for stat in table {
+            let Some(pane) = panes.get(&stat.tty) else { continue };
+            if let Some(name) = reseat_agents::unsupported(&self.view(stat))
+                && !out.iter().any(|(life, id, other)| life == pane.life && *id == pane.id && *other == name)
+            {
+                out.push((pane.life.clone(), pane.id, name));
+            }
+        }
+        out
+    }
+}
+
+#[derive(Clone, Copy)]
+struct PaneRef<'a> {
+    life: &'a ServerLife,
+    id: PaneId,
+    title: &'a str,
+}
+
+/// Names a kernel can show for an agent: its own, a version number, or its runtime's.
+fn may_be_agent(comm: &str) -> bool {
+    comm.starts_with("claude")
+        || comm.starts_with("codex")
+        || matches!(comm, "node" | "MainThread" | "bun")
+        || comm.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn is_wrapper(view: &ProcessView) -> bool {
+    view.exe
+        .as_deref()
+        .is_some_and(|exe| exe.rsplit('/').next().is_some_and(|name| name == "node" || name == "bun"))
+}
+
+fn was_by_title(kind: AgentKind, title: &str) -> Was {
+    if kind != AgentKind::Codex {
+        return Was::Unknown;
+    }
+    match reseat_agents::codex::title_run_state(title) {
+        Some("Ready") => Was::Idle,
+        Some("Working" | "Thinking") => Was::MidTurn,
+        Some("Waiting") => Was::Waiting,
+        _ => Was::Unknown,
+    }
+}
+
+/// When a thread with a time-ordered id was made, milliseconds since 1970.
+fn made_ms(session: &SessionId) -> Option<i64> {
+    let text = session.as_str();
+    if text.as_bytes().get(14) != Some(&b'7') {
+        return None;
+    }
+    i64::from_str_radix(&format!("{}{}", &text[..8], &text[9..13]), 16).ok()
+}
+
+/// The program that started an agent, when it was neither a shell at work nor the multiplexer.
+fn through(proc: &Proc, tree: &Tree, pid: u32, is_agent: impl Fn(u32) -> bool) -> Option<Vec<String>> {
+    const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "tcsh"];
+    for above in tree.ancestors(pid) {
+        if is_agent(above) {
+            continue;
+        }
+        let argv = proc.cmdline(above);
+        let comm = proc.stat(above).map(|stat| stat.comm).unwrap_or_default();
+        if comm.starts_with("tmux") || above == 1 {
+            return None;
+        }
+        let program = base(argv.first().map_or("", String::as_str)).trim_start_matches('-').to_owned();
+        if program == "reseat" {
+            return None;
+        }
+        if SHELLS.contains(&program.as_str()) {
+            match argv.iter().skip(1).find(|arg| !arg.starts_with('-')) {
+                // `sh -c TEXT` and an interactive shell are how people type; a script is a launcher.
+                Some(script) if !argv.iter().any(|arg| arg.starts_with('-') && arg.contains('c')) => {
+                    return Some(vec![base(script).to_owned()]);
+                }
+                _ => continue,
+            }
+        }
+        let mut names = vec![program.clone()];
+        if matches!(program.as_str(), "node" | "bun" | "python" | "python3" | "npx" | "npm" | "env" | "sudo")
+            && let Some(script) = argv.iter().skip(1).find(|arg| !arg.starts_with('-'))
+        {
+            names.push(base(script).to_owned());
+        }
+        return Some(names);
+    }
+    None
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// What is worth keeping of how an agent was started when only its hook speaks.
+pub(crate) fn launch_of(
+    proc: &Proc,
+    adapter: &dyn Agent,
+    view: &ProcessView,
+    env: &BTreeMap<String, String>,
+) -> Launch {
+    let mut launch = adapter.launch(view, env);
+    launch.cwd = proc.cwd(view.pid);
+    launch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_ordered_id_tells_when_it_was_made() {
+        let id = SessionId::parse("01900000-0000-7000-8000-000000000001").unwrap();
+        assert_eq!(made_ms(&id), Some(0x0190_0000_0000));
+        let random = SessionId::parse("11111111-1111-4111-8111-111111111111").unwrap();
+        assert_eq!(made_ms(&random), None);
+    }
+
+    /// C04: the kernel's name may be a version number or the runtime's.
+    #[test]
+    fn c04_names_that_may_be_agents() {
+        for name in ["claude", "2.1.34", "node", "codex", "MainThread", "claude.exe"] {
+            assert!(may_be_agent(name), "{name}");
+        }
+        for name in ["bash", "vim", "tmux: server"] {
+            assert!(!may_be_agent(name), "{name}");
+        }
+    }
+}

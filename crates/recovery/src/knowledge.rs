@@ -1,0 +1,365 @@
+//! Answers the planner's questions from the disk: transcripts, directories, programs. Reads only, bounded, and each
+//! thing once.
+
+use crate::config::{CarryDangerous, Config};
+use crate::context::Context;
+use crate::observe::Observed;
+use reseat_agents::{Found, ResumeRequest, Transcript, agent};
+use reseat_core::fold::Binding;
+use reseat_core::ids::{AgentKind, SessionId, SessionKey};
+use reseat_core::mux::{PaneId, ServerLife};
+use reseat_core::plan::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a directory may take to answer.
+const DIRECTORY_DEADLINE: Duration = Duration::from_secs(1);
+/// More candidates than this help nobody to choose.
+const MAX_CANDIDATES: usize = 20;
+/// Times written by others' clocks are compared with this tolerance.
+const TOLERANCE_MS: i64 = 5_000;
+
+/// The disk, as far as plans ask about it.
+pub struct Disk<'a> {
+    context: &'a Context,
+    observed: &'a Observed,
+    carry_dangerous: bool,
+    found: RefCell<BTreeMap<(AgentKind, PathBuf), BTreeMap<SessionId, Found>>>,
+    read: RefCell<BTreeMap<SessionKey, Known>>,
+    modes: RefCell<BTreeMap<SessionKey, String>>,
+    directories: RefCell<BTreeMap<String, Directory>>,
+}
+
+impl<'a> Disk<'a> {
+    /// Begins with nothing read.
+    pub fn new(context: &'a Context, observed: &'a Observed, carry_dangerous: bool) -> Self {
+        let carry_dangerous = match context.config.carry_dangerous {
+            CarryDangerous::Never => false,
+            CarryDangerous::Always => true,
+            CarryDangerous::Ask => carry_dangerous,
+        };
+        Self {
+            context,
+            observed,
+            carry_dangerous,
+            found: RefCell::default(),
+            read: RefCell::default(),
+            modes: RefCell::default(),
+            directories: RefCell::default(),
+        }
+    }
+
+    /// All transcripts of a home by id, listed once.
+    fn with_home<T>(
+        &self,
+        kind: AgentKind,
+        home: &str,
+        ask: impl FnOnce(&BTreeMap<SessionId, Found>) -> T,
+    ) -> T {
+        let mut homes = self.found.borrow_mut();
+        let listed = homes.entry((kind, PathBuf::from(home))).or_insert_with(|| {
+            let mut out: BTreeMap<SessionId, Found> = BTreeMap::new();
+            for found in agent(kind).list(Path::new(home)) {
+                // The same id twice: what is live and plain comes before what is archived or packed.
+                let better = out.get(&found.key.id).is_none_or(|other| {
+                    (found.archived, found.compressed, -found.modified_ms)
+                        < (other.archived, other.compressed, -other.modified_ms)
+                });
+                if better {
+                    out.insert(found.key.id.clone(), found);
+                }
+            }
+            out
+        });
+        ask(listed)
+    }
+
+    fn found(&self, key: &SessionKey) -> Option<Found> {
+        self.with_home(key.agent, &key.home, |listed| listed.get(&key.id).cloned())
+    }
+}
+
+/// Converts what an agent's module read.
+pub fn known_of(transcript: &Transcript, base_exists: impl Fn(&SessionId) -> bool) -> Known {
+    let mut notes = transcript.notes.clone();
+    if transcript.damaged_bytes > 0 {
+        notes.push(format!("tail damaged, {} bytes ignored", transcript.damaged_bytes));
+    }
+    if transcript.size > 256 << 20 {
+        notes.push(format!(
+            "huge transcript: {} MiB; the agent may take long to read it",
+            transcript.size >> 20
+        ));
+    }
+    Known {
+        conversation: match transcript.conversation {
+            reseat_agents::Conversation::Yes => Conversation::Yes,
+            reseat_agents::Conversation::Empty => Conversation::Empty,
+            reseat_agents::Conversation::None => Conversation::None,
+            reseat_agents::Conversation::Unreadable => {
+                Conversation::Unreadable("it is no readable file".into())
+            }
+        },
+        kind: match transcript.kind {
+            reseat_agents::Kind::Interactive => Kind::Interactive,
+            reseat_agents::Kind::SubAgent => Kind::SubAgent,
+            reseat_agents::Kind::Headless => Kind::Headless,
+            reseat_agents::Kind::Unknown => Kind::Unknown,
+        },
+        project: transcript.project.clone(),
+        current: transcript.current.clone(),
+        title: transcript.title.clone(),
+        last_prompt: transcript.last_prompt.clone(),
+        last_activity_ms: transcript.last_activity_ms,
+        continued_in: transcript.continued_in.clone(),
+        missing_base: transcript.bases.iter().find(|base| !base_exists(base)).cloned(),
+        archived: transcript.archived,
+        was: transcript.was,
+        notes,
+    }
+}
+
+impl Knowledge for Disk<'_> {
+    fn transcript(&self, key: &SessionKey) -> Known {
+        if let Some(known) = self.read.borrow().get(key) {
+            return known.clone();
+        }
+        let known = match self.found(key) {
+            Some(found) => {
+                let transcript = agent(key.agent).read(&found);
+                if let Some(mode) = &transcript.mode {
+                    self.modes.borrow_mut().insert(key.clone(), mode.clone());
+                }
+                known_of(&transcript, |base| {
+                    self.found(&SessionKey { id: base.clone(), ..key.clone() }).is_some()
+                })
+            }
+            None => Known::missing(side_files(key)),
+        };
+        self.read.borrow_mut().insert(key.clone(), known.clone());
+        known
+    }
+
+    fn candidates(&self, kind: AgentKind, home: &str, cwd: &str) -> Vec<SessionId> {
+        let mut found: Vec<Found> = self.with_home(kind, home, |listed| {
+            listed.values().filter(|found| may_be_of(found, kind, cwd)).cloned().collect()
+        });
+        found.sort_by_key(|found| std::cmp::Reverse(found.modified_ms));
+        let mut out = Vec::new();
+        for found in found {
+            let known = self.transcript(&found.key);
+            let of_cwd = known.project.as_deref() == Some(cwd) || known.current.as_deref() == Some(cwd);
+            if of_cwd && known.kind == Kind::Interactive && known.conversation == Conversation::Yes {
+                out.push((known.last_activity_ms, found.key.id));
+            }
+            if out.len() >= MAX_CANDIDATES {
+                break;
+            }
+        }
+        out.sort_by_key(|(active, id)| (std::cmp::Reverse(*active), id.clone()));
+        out.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn others_written_since(&self, binding: &Binding, session: &SessionId) -> bool {
+        let began = began_ms(binding);
+        let Some(cwd) = &binding.launch.cwd else { return true };
+        let written: Vec<Found> = self.with_home(binding.agent, &binding.home, |listed| {
+            listed
+                .values()
+                .filter(|found| {
+                    found.key.id != *session
+                        && found.modified_ms + TOLERANCE_MS >= began
+                        && may_be_of(found, binding.agent, cwd)
+                })
+                .cloned()
+                .collect()
+        });
+        written.iter().any(|found| {
+            let known = self.transcript(&found.key);
+            known.project.as_deref() == Some(cwd) || known.current.as_deref() == Some(cwd)
+        })
+    }
+
+    fn command(&self, binding: &Binding, key: &SessionKey, _known: &Known) -> Command {
+        let default_home = agent(key.agent).default_home(&self.context.home).display().to_string();
+        let resume = agent(key.agent).resume(&ResumeRequest {
+            key,
+            launch: &binding.launch,
+            // The transcript is written with every change of mode; a hook only at each prompt.
+            mode: self.modes.borrow().get(key).map(String::as_str).or(binding.mode.as_deref()),
+            carry_dangerous: self.carry_dangerous,
+            default_home: &default_home,
+        });
+        let launcher =
+            binding.launch.through.as_ref().and_then(|through| self.context.config.launcher(through));
+        let argv = match launcher {
+            Some(launcher) => {
+                launcher.argv.iter().map(|arg| arg.replace("{session}", key.id.as_str())).collect()
+            }
+            None => resume.argv,
+        };
+        let missing_program = argv.first().filter(|program| !self.program_exists(program)).cloned();
+        let mut notes = resume.notes;
+        let unset: Vec<&str> = binding
+            .launch
+            .env_names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| self.context.env.get(name).is_none())
+            .collect();
+        if !unset.is_empty() {
+            notes.push(format!("set when it was started, not set here: {}", unset.join(", ")));
+        }
+        Command { argv, env: resume.env, notes, missing_program }
+    }
+
+    fn directory(&self, path: &str) -> Directory {
+        if let Some(known) = self.directories.borrow().get(path) {
+            return known.clone();
+        }
+        let answer = ask_directory(path);
+        self.directories.borrow_mut().insert(path.to_owned(), answer.clone());
+        answer
+    }
+
+    fn home_exists(&self, home: &str) -> bool {
+        self.directory(home) == Directory::There
+    }
+
+    /// Claude is started in its project's directory, so that every version finds the conversation; Codex in the
+    /// directory it last worked in.
+    fn start_directory(&self, binding: &Binding, known: &Known) -> Option<String> {
+        let named = match binding.agent {
+            AgentKind::Claude => known.project.clone().or_else(|| known.current.clone()),
+            AgentKind::Codex => known.current.clone().or_else(|| known.project.clone()),
+        };
+        named.or_else(|| binding.launch.cwd.clone())
+    }
+
+    fn idle_shell(&self, life: &ServerLife, pane: PaneId) -> Option<IdleShell> {
+        let snapshot = self.observed.view.servers.get(life)?;
+        let (_, pane) = snapshot.pane(pane)?;
+        let stat = self.context.proc.stat(pane.pid)?;
+        let shell = ["sh", "bash", "zsh", "fish", "dash", "ksh"].contains(&stat.comm.as_str());
+        let children = self.context.proc.table().ok()?.iter().any(|other| other.ppid == pane.pid);
+        (shell && !children).then_some(IdleShell { start: stat.start })
+    }
+}
+
+impl Disk<'_> {
+    /// The command that continues a conversation of which only the transcript is known.
+    pub fn plain_command(&self, key: &SessionKey) -> Command {
+        let default_home = agent(key.agent).default_home(&self.context.home).display().to_string();
+        let launch = reseat_core::fact::Launch::default();
+        let resume = agent(key.agent).resume(&ResumeRequest {
+            key,
+            launch: &launch,
+            mode: None,
+            carry_dangerous: false,
+            default_home: &default_home,
+        });
+        let missing_program = resume.argv.first().filter(|program| !self.program_exists(program)).cloned();
+        Command { argv: resume.argv, env: resume.env, notes: resume.notes, missing_program }
+    }
+
+    fn program_exists(&self, program: &str) -> bool {
+        find_program(program, &self.context.env, &self.context.home).is_some()
+    }
+}
+
+/// Finds a program as a login shell would: by path, on PATH, or in the places agents install themselves to.
+pub fn find_program(program: &str, env: &reseat_os::env::Env, home: &Path) -> Option<PathBuf> {
+    let executable = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        let path = PathBuf::from(program);
+        return executable(&path).then_some(path);
+    }
+    let path = env.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
+    let own = [".local/bin", ".claude/local", "bin", ".npm-global/bin", ".bun/bin", ".cargo/bin"];
+    path.split(':')
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from)
+        .chain(own.iter().map(|dir| home.join(dir)))
+        .map(|dir| dir.join(program))
+        .find(|path| executable(path))
+}
+
+/// Whether a file's path allows it to belong to a directory, before it is read.
+fn may_be_of(found: &Found, kind: AgentKind, cwd: &str) -> bool {
+    match kind {
+        AgentKind::Claude => {
+            let folder =
+                found.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+            folder.is_none_or(|folder| reseat_agents::claude::folder_fits(&folder, cwd))
+        }
+        AgentKind::Codex => true,
+    }
+}
+
+/// Whether something of a conversation remains although its transcript is gone.
+fn side_files(key: &SessionKey) -> bool {
+    let Ok(folders) = std::fs::read_dir(Path::new(&key.home).join("projects")) else { return false };
+    key.agent == AgentKind::Claude
+        && folders.flatten().any(|folder| folder.path().join(key.id.as_str()).is_dir())
+}
+
+/// When a process began by the wall clock of its first sighting, milliseconds since 1970.
+fn began_ms(binding: &Binding) -> i64 {
+    let first = &binding.first_seen;
+    first.wall_ms - ((first.ns / 1_000_000) as i64 - (binding.process.start * 10) as i64)
+}
+
+/// Asks in a thread of its own: a dead network file system must not hold the whole list.
+fn ask_directory(path: &str) -> Directory {
+    let (answer, wait) = mpsc::channel();
+    let asked = path.to_owned();
+    let spawned = std::thread::Builder::new().name("directory".into()).spawn(move || {
+        let _ = answer.send(look_at_directory(&asked));
+    });
+    if spawned.is_err() {
+        return look_at_directory(path);
+    }
+    wait.recv_timeout(DIRECTORY_DEADLINE).unwrap_or(Directory::Unreachable)
+}
+
+fn look_at_directory(path: &str) -> Directory {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            // Entering needs the search bit, and only the kernel knows whether we have it.
+            if std::fs::metadata(Path::new(path).join(".")).is_ok() {
+                Directory::There
+            } else {
+                Directory::Forbidden
+            }
+        }
+        Ok(_) => Directory::Missing(None),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Directory::Forbidden,
+        Err(_) => Directory::Missing(worktree_hint(Path::new(path))),
+    }
+}
+
+/// The command that brings a removed worktree back, when a repository above has a branch of that name.
+fn worktree_hint(path: &Path) -> Option<String> {
+    let branch = path.file_name()?.to_str()?;
+    let repository = path.ancestors().skip(1).find(|above| above.join(".git").is_dir())?;
+    let loose = repository.join(".git/refs/heads").join(branch).is_file();
+    let packed = std::fs::read_to_string(repository.join(".git/packed-refs"))
+        .is_ok_and(|text| text.lines().any(|line| line.ends_with(&format!(" refs/heads/{branch}"))));
+    (loose || packed)
+        .then(|| format!("git -C {} worktree add {} {branch}", repository.display(), path.display()))
+}
+
+/// Which homes of each agent to look into: the default ones, configured ones, and all that facts name.
+pub fn homes(config: &Config, user_home: &Path, bindings: &[Binding]) -> BTreeSet<(AgentKind, PathBuf)> {
+    let mut out: BTreeSet<(AgentKind, PathBuf)> =
+        AgentKind::ALL.into_iter().map(|kind| (kind, agent(kind).default_home(user_home))).collect();
+    out.extend(config.agent_home.iter().map(|home| (home.agent, home.path.clone())));
+    out.extend(bindings.iter().map(|binding| (binding.agent, PathBuf::from(&binding.home))));
+    out
+}

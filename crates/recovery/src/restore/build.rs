@@ -1,0 +1,256 @@
+//! Makes the panes of a plan, each by the id that tmux returns for it, each running `reseat exec`.
+
+use super::{Progress, RestoreError, STORE_DEADLINE};
+use crate::context::Context;
+use crate::situation::Situation;
+use reseat_core::ids::EntryId;
+use reseat_core::mux::PaneId;
+use reseat_core::plan::{Build, PaneBuild, Plan, Reason, WindowBuild};
+use reseat_mux::tmux::{MuxError, NewPane, NewServer, Program, Tmux};
+use reseat_store::flights::Flight;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What was made.
+#[derive(Debug, Default)]
+pub(super) struct Built {
+    /// The pane of each entry, with its server.
+    pub(super) panes: BTreeMap<EntryId, (PathBuf, PaneId)>,
+    /// Entries whose pane could not be made.
+    pub(super) failed: BTreeMap<EntryId, Reason>,
+    /// What is not exactly as it was.
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes everything. What cannot be made is said per entry and stops nothing else.
+pub(super) fn build(
+    context: &Context,
+    situation: &Situation,
+    plan: &Plan,
+    flight: &Flight,
+    tell: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Built, RestoreError> {
+    context.writer(STORE_DEADLINE)?.intend(&flight.flight)?;
+    let mut builder = Builder { context, out: Built::default(), sessions: BTreeMap::new(), made: Vec::new() };
+    for (life, snapshot) in &situation.view().servers {
+        for session in &snapshot.sessions {
+            let key = (PathBuf::from(&life.socket), session.name.clone());
+            builder.sessions.insert(key, session.id.clone());
+        }
+    }
+    let live: BTreeSet<PathBuf> =
+        situation.view().servers.keys().map(|life| PathBuf::from(&life.socket)).collect();
+    let mut live = live;
+    for build in &plan.builds {
+        match build {
+            Build::Window(window) => builder.window(window, &mut live),
+            Build::Split { socket, window, pane } => {
+                let tmux = context.tmux_at(Path::new(socket));
+                let made = builder.program(pane, |program| tmux.split_window(window, program));
+                builder.keep(&tmux, pane, made.map(|made| made.pane));
+            }
+            Build::Respawn { socket, target, pane } => {
+                let tmux = context.tmux_at(Path::new(socket));
+                let made = builder.program(pane, |program| tmux.respawn(*target, program));
+                builder.keep(&tmux, pane, made.map(|()| *target));
+            }
+        }
+    }
+    builder.join();
+    for note in &builder.out.notes {
+        tell(&Progress::Note(note));
+    }
+    Ok(builder.out)
+}
+
+/// The command of a pane. The entry stands last: a later run finds the pane by it.
+pub(super) fn command(context: &Context, entry: &EntryId) -> Vec<String> {
+    let mut argv = vec![
+        context.program.display().to_string(),
+        "exec".into(),
+        "--state".into(),
+        context.state.display().to_string(),
+    ];
+    if let Some(config) = context.env.get("RESEAT_CONFIG") {
+        argv.extend(["--config".to_owned(), config.to_owned()]);
+    }
+    argv.push(entry.to_string());
+    argv
+}
+
+struct Builder<'a> {
+    context: &'a Context,
+    out: Built,
+    /// Ids of sessions by socket and name.
+    sessions: BTreeMap<(PathBuf, String), String>,
+    /// Windows made, for what comes after all of them.
+    made: Vec<(WindowBuild, NewPane, bool)>,
+}
+
+impl Builder<'_> {
+    fn program<T>(
+        &self,
+        pane: &PaneBuild,
+        make: impl FnOnce(&Program<'_>) -> Result<T, MuxError>,
+    ) -> Result<T, MuxError> {
+        make(&Program { cwd: &pane.cwd, argv: &command(self.context, &pane.entry) })
+    }
+
+    fn keep(&mut self, tmux: &Tmux, pane: &PaneBuild, made: Result<PaneId, MuxError>) {
+        match made {
+            Ok(id) => {
+                self.out.panes.insert(pane.entry.clone(), (tmux.socket().to_path_buf(), id));
+            }
+            Err(error) => {
+                let reason = Reason::new("pane-not-made", error.to_string());
+                self.out.failed.insert(pane.entry.clone(), reason);
+            }
+        }
+    }
+
+    fn window(&mut self, window: &WindowBuild, live: &mut BTreeSet<PathBuf>) {
+        let tmux = self.context.tmux_at(Path::new(&window.socket));
+        let Some(first) = window.panes.first() else { return };
+        let key = (tmux.socket().to_path_buf(), window.session.clone());
+        let new_session = !self.sessions.contains_key(&key);
+        let made = match self.sessions.get(&key).cloned() {
+            Some(session) => self.in_session(&tmux, &session, window, first),
+            None => self.new_session(&tmux, window, first, live),
+        };
+        let made = match made {
+            Ok(made) => made,
+            Err(error) => {
+                let reason = Reason::new("pane-not-made", error.to_string());
+                self.out.failed.extend(window.panes.iter().map(|pane| (pane.entry.clone(), reason.clone())));
+                return;
+            }
+        };
+        self.sessions.insert(key, made.session.clone());
+        self.keep(&tmux, first, Ok(made.pane));
+        let mut last = made.pane;
+        for pane in &window.panes[1..] {
+            let next = self.program(pane, |program| tmux.split(last, program)).map(|made| made.pane);
+            if let Ok(id) = next {
+                last = id;
+            }
+            self.keep(&tmux, pane, next);
+        }
+        self.furnish(&tmux, window, &made);
+        self.made.push((window.clone(), made, new_session));
+    }
+
+    fn in_session(
+        &mut self,
+        tmux: &Tmux,
+        session: &str,
+        window: &WindowBuild,
+        first: &PaneBuild,
+    ) -> Result<NewPane, MuxError> {
+        let name = Some(window.name.as_str());
+        if !window.index_taken {
+            let made =
+                self.program(first, |program| tmux.new_window(session, Some(window.index), name, program));
+            match made {
+                // The index was taken meanwhile: the next free one does.
+                Err(MuxError::Refused { .. }) => {}
+                other => return other,
+            }
+        }
+        let made = self.program(first, |program| tmux.new_window(session, None, name, program))?;
+        self.out.notes.push(format!(
+            "window {}:{} was taken; {} is {}:{} now",
+            window.session, window.index, window.name, window.session, made.index
+        ));
+        Ok(made)
+    }
+
+    fn new_session(
+        &mut self,
+        tmux: &Tmux,
+        window: &WindowBuild,
+        first: &PaneBuild,
+        live: &mut BTreeSet<PathBuf>,
+    ) -> Result<NewPane, MuxError> {
+        let size = (window.width, window.height);
+        let made = if live.contains(tmux.socket()) {
+            self.program(first, |program| tmux.new_session(&window.session, &window.name, size, program))?
+        } else {
+            let without: Vec<&str> = reseat_core::ids::AgentKind::ALL
+                .into_iter()
+                .flat_map(|kind| reseat_agents::agent(kind).marker_variables().iter().copied())
+                .collect();
+            self.program(first, |program| {
+                let (session, window) = (window.session.as_str(), window.name.as_str());
+                tmux.start_server(&NewServer { session, window, size, program: *program, without: &without })
+            })?
+        };
+        live.insert(tmux.socket().to_path_buf());
+        if made.index != window.index {
+            match tmux.move_window(&made.session, made.index, window.index) {
+                Ok(()) => return Ok(NewPane { index: window.index, ..made }),
+                Err(error) => {
+                    let (session, index) = (&window.session, window.index);
+                    self.out.notes.push(format!("window {session}:{index} is not at its index: {error}"));
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// Layout, name, active pane and zoom.
+    fn furnish(&mut self, tmux: &Tmux, window: &WindowBuild, made: &NewPane) {
+        let name = format!("{}:{}", window.session, window.index);
+        let mut exact = true;
+        if window.panes.len() > 1 && !window.layout.is_empty() {
+            exact &= tmux.apply_layout(&made.window, &window.layout).is_ok();
+        }
+        if window.panes.iter().any(|pane| self.out.failed.contains_key(&pane.entry)) || !exact {
+            self.out.notes.push(format!("layout not exact in window {name}"));
+        }
+        let named = tmux.name_window(&made.window, &window.name, window.automatic_name);
+        let active = window.panes.iter().find(|pane| pane.active);
+        let active = active.and_then(|pane| self.out.panes.get(&pane.entry)).map(|(_, id)| *id);
+        let selected = active.map_or(Ok(()), |id| {
+            tmux.select_pane(id)?;
+            if window.zoomed { tmux.zoom(id) } else { Ok(()) }
+        });
+        for error in [named.err(), selected.err()].into_iter().flatten() {
+            self.out.notes.push(format!("window {name} is not furnished as it was: {error}"));
+        }
+    }
+
+    /// Current windows, groups and links: after all windows are there.
+    fn join(&mut self) {
+        let made = std::mem::take(&mut self.made);
+        let new: BTreeSet<(String, String)> = made
+            .iter()
+            .filter(|(_, _, new)| *new)
+            .map(|(window, _, _)| (window.socket.clone(), window.session.clone()))
+            .collect();
+        let mut failed = Vec::new();
+        for (window, first, _) in &made {
+            let tmux = self.context.tmux_at(Path::new(&window.socket));
+            if window.active && new.contains(&(window.socket.clone(), window.session.clone())) {
+                failed.extend(tmux.select_window(&first.session, first.index).err());
+            }
+            for name in &window.group {
+                let key = (tmux.socket().to_path_buf(), name.clone());
+                if !self.sessions.contains_key(&key) {
+                    failed.extend(tmux.new_grouped_session(name, &first.session).err());
+                    self.sessions.insert(key, String::new());
+                }
+            }
+        }
+        for (window, first, _) in &made {
+            let tmux = self.context.tmux_at(Path::new(&window.socket));
+            for (name, index) in &window.links {
+                let key = (tmux.socket().to_path_buf(), name.clone());
+                match self.sessions.get(&key).filter(|id| !id.is_empty()) {
+                    Some(session) => failed.extend(tmux.link_window(&first.window, session, *index).err()),
+                    None => self.out.notes.push(format!("session {name} is not there to link a window into")),
+                }
+            }
+        }
+        self.out.notes.extend(failed.into_iter().map(|error| format!("not joined as it was: {error}")));
+    }
+}
