@@ -1,2 +1,62 @@
-//! Runs the tests, the benchmarks and the real-agent runs.
-fn main() {}
+//! `cargo xtask test|bench|e2e`: one way to run each.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task tells what it does")]
+
+mod bench;
+mod machine;
+
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.first().map(String::as_str) {
+        Some("test") => test(),
+        Some("e2e") => e2e(&args[1..]),
+        Some("bench") => bench::run(),
+        _ => {
+            eprintln!("usage: cargo xtask test|bench|e2e");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything: format, lints, tests with a real tmux, and the real agents where npm is there.
+fn test() -> Result<(), String> {
+    machine::need_tmux()?;
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    cargo(&["test", "--workspace"])?;
+    if machine::has("npm") {
+        e2e(&[])
+    } else {
+        println!("\n!!! npm is not here: the runs with the real agents were SKIPPED !!!\n");
+        Ok(())
+    }
+}
+
+/// The real Claude Code and Codex in a real tmux, against model APIs on loopback.
+fn e2e(args: &[String]) -> Result<(), String> {
+    machine::need_tmux()?;
+    if !machine::has("npm") {
+        return Err("npm is not here; install Node.js 20 or later with npm".into());
+    }
+    cargo(&["build", "--release", "--package", "reseat"])?;
+    let mut words = vec!["run", "--release", "--package", "reseat-e2e", "--"];
+    words.extend(args.iter().map(String::as_str));
+    cargo(&words)
+}
+
+pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
+    println!("$ cargo {}", args.join(" "));
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let status =
+        Command::new(cargo).args(args).status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
+}

@@ -192,7 +192,7 @@ pub fn fold(facts: &[Fact]) -> Folded {
         fold.take(fact);
     }
     let Fold { mut out, undone, .. } = fold;
-    // What a restore made and its user took back is no loss and hides none.
+    // What a restore made and took back, or its user did, is no loss and hides none.
     out.bindings.retain(|binding| !undone.contains(&binding.process));
     out
 }
@@ -346,7 +346,10 @@ impl Fold {
             Decision::Outcome { entry, outcome, code, text, process, .. } => {
                 let settled = out.settled.entry(entry.clone()).or_default();
                 match outcome {
-                    Outcome::Failed => settled.failures.push(code.clone()),
+                    Outcome::Failed => {
+                        settled.failures.push(code.clone());
+                        self.undone.extend(process.clone());
+                    }
                     Outcome::Restored => settled.failures.clear(),
                     _ => {}
                 }

@@ -89,7 +89,11 @@ impl<'a> Maker<'a> {
             let held: BTreeSet<PaneId> = bindings.iter().filter_map(|binding| binding.pane).collect();
             let with_agent = |window: &Window| window.panes.iter().any(|pane| held.contains(&pane.id));
             let mut done: BTreeSet<&str> = BTreeSet::new();
-            for session in &snapshot.sessions {
+            // A group is named after the session it began with: that one is made first, so that it is again.
+            let mut sessions: Vec<&MuxSession> = snapshot.sessions.iter().collect();
+            sessions
+                .sort_by_key(|session| session.group.as_ref().is_some_and(|group| *group != session.name));
+            for session in sessions {
                 let windows: Vec<(u32, bool, &Window)> = session
                     .links
                     .iter()

@@ -33,7 +33,11 @@ impl Tmux {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let words = arguments(&[&words]);
         let mut env = self.env().clone();
-        env.retain(|name, _| !new.without.contains(&name.as_str()) && !name.starts_with("TMUX"));
+        // Where sockets lie is the user's setting; all else of that name says where we run.
+        env.retain(|name, _| {
+            let ours = name.starts_with("TMUX") && name != "TMUX_TMPDIR";
+            !ours && !new.without.contains(&name.as_str())
+        });
         let clean = Self::new(self.program.clone(), self.socket.clone(), env);
         if systemd_offers_scopes(self.env().get("XDG_RUNTIME_DIR").map(String::as_str)) {
             let mut scoped = Command::new("systemd-run");

@@ -159,7 +159,7 @@ fn start(context: &Context, begun: &mut Begun, key: &SessionKey, out: &mut dyn W
     let mut pid = 0;
     let ended = foreground::run(&program, &order.argv, &cwd, &env, &mut |child| {
         pid = child;
-        begun.effect.pid = Some(child);
+        begun.effect.process = context.proc.key(&context.boot, child);
         note(context, begun);
         if let Some(held) = held.take() {
             release_when_ready(context.clone(), key.clone(), child, held);

@@ -4,6 +4,7 @@ use super::Request;
 use reseat_core::ids::{AgentKind, EntryId, SessionId, SessionKey};
 use reseat_core::mux::{PaneId, ServerLife};
 use reseat_core::plan::{Build, Entry, Plan, Reason, SurfaceView, Verdict};
+use reseat_core::process::ProcessKey;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ pub(super) struct Effect {
     pub(super) pane: Option<PaneId>,
     /// The agent process.
     #[serde(default)]
-    pub(super) pid: Option<u32>,
+    pub(super) process: Option<ProcessKey>,
     /// How the agent ended, when it did: a code and a sentence.
     #[serde(default)]
     pub(super) ended: Option<Reason>,

@@ -171,7 +171,11 @@ impl<'a> Watch<'a> {
             return Finding::Settle(Outcome::Failed, reason.clone(), None);
         }
         if let Some(ended) = &effect.ended {
-            return Finding::Settle(Outcome::Failed, self.with_last_line(order, ended), None);
+            return Finding::Settle(
+                Outcome::Failed,
+                self.with_last_line(order, ended),
+                effect.process.clone(),
+            );
         }
         if state != State::Started {
             let lost = self.pane_lost(order, servers);
@@ -189,9 +193,10 @@ impl<'a> Watch<'a> {
             );
         };
         if self.pane_lost(order, servers) {
-            return Finding::Settle(Outcome::Failed, Reason::new("pane-lost", "its pane is gone"), None);
+            let process = effect.process.clone();
+            return Finding::Settle(Outcome::Failed, Reason::new("pane-lost", "its pane is gone"), process);
         }
-        if effect.pid.is_none() {
+        if effect.process.is_none() {
             // It waits for a slot, for the user's shell or for the agent's server.
             return Finding::Wait;
         }
@@ -208,7 +213,7 @@ impl<'a> Watch<'a> {
                         && live.home == key.home
                         && live.sessions.contains(&key.id)
                         && process.as_ref() != Some(&live.process)
-                        && effect.pid != Some(live.process.pid)
+                        && effect.process.as_ref() != Some(&live.process)
                 });
                 if let Some(twin) = twin {
                     let pid = twin.process.pid;
@@ -224,7 +229,7 @@ impl<'a> Watch<'a> {
                     return Finding::Wait;
                 }
                 let text = format!("it came up as {} and not as {}", reading.session, key.id);
-                Finding::Settle(Outcome::Failed, Reason::new("other-session", text), None)
+                Finding::Settle(Outcome::Failed, Reason::new("other-session", text), process)
             }
             None => {
                 self.other.remove(&order.entry);
@@ -335,7 +340,7 @@ impl<'a> Watch<'a> {
             session: order.session.clone(),
             surface: order.surface.clone(),
             pane: pane.filter(|_| !failed),
-            pid: process.map(|process| process.pid),
+            pid: process.filter(|_| !failed).map(|process| process.pid),
         })
     }
 }

@@ -4,6 +4,7 @@ home="${CLAUDE_CONFIG_DIR:-$HOME/.claude}"
 id="" prompt="" source=startup
 while [ $# -gt 0 ]; do
     case "$1" in
+        --permission-mode | --model | --effort) shift 2 ;;
         --resume) id="$2"; source=resume; shift 2 ;;
         -*) shift ;;
         *) prompt="$1"; shift ;;
@@ -30,8 +31,11 @@ event() {
 }
 record="$home/sessions/$$.json"
 start=$(sed 's/.*) //' "/proc/$$/stat" | cut -d' ' -f20)
-printf '{"pid":%s,"sessionId":"%s","cwd":"%s","startedAt":%s000,"procStart":"%s","version":"2.1.332","kind":"interactive","entrypoint":"cli","status":"idle"}' \
-    "$$" "$id" "$cwd" "$(date +%s)" "$start" > "$record"
+record_now() {
+    printf '{"pid":%s,"sessionId":"%s","cwd":"%s","startedAt":%s000,"procStart":"%s","version":"2.1.332","kind":"interactive","entrypoint":"cli","status":"idle"}' \
+        "$$" "$id" "$cwd" "$(date +%s)" "$start" > "$record"
+}
+record_now
 leave() { rm -f "$record"; event SessionEnd "$1"; exit "$2"; }
 trap 'leave other 129' HUP
 trap 'leave other 143' TERM
@@ -42,6 +46,14 @@ echo "claude stand-in ready"
 while read -r text; do
     case "$text" in
         /exit) leave prompt_input_exit 0 ;;
+        /clear)
+            source=clear
+            event SessionEnd clear
+            id=$(cat /proc/sys/kernel/random/uuid) file="$folder/$id.jsonl"
+            record_now
+            event SessionStart ""
+            echo "cleared"
+            ;;
         who) echo "I AM $(sed -n 's/.*"role":"user","content":"\([^"]*\)".*/\1/p' "$file" | head -n 1)" ;;
         *) turn "$text"; echo "noted: $text" ;;
     esac
