@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What every judgement looks at.
 struct Judge<'a> {
     folded: &'a Folded,
+    /// One per binding; empty when a person has answered.
+    endings: &'a [Ending],
     view: &'a LiveView,
     know: &'a dyn Knowledge,
     policy: &'a Policy,
@@ -30,7 +32,7 @@ pub(super) fn entries(
     policy: &Policy,
     in_scope: &BTreeMap<EntryId, String>,
 ) -> Vec<Entry> {
-    let judge = Judge { folded, view, know, policy };
+    let judge = Judge { folded, endings, view, know, policy };
     let mut out = Vec::new();
     for (index, (binding, ending)) in folded.bindings.iter().zip(endings).enumerate() {
         let id = binding.entry();
@@ -229,6 +231,15 @@ impl Judge<'_> {
             }
             return;
         }
+        if self.ended_elsewhere(index, binding, &session) {
+            entry.verdict = Verdict::Choose;
+            entry.reason = Reason::new(
+                "ended-elsewhere",
+                "it was also opened in another pane afterwards, and ended there",
+            );
+            self.offer(binding, entry, vec![session]);
+            return;
+        }
         if let Err(block) = self.usable(binding, &session, &known, entry) {
             match block {
                 Block::Previous(reason) => {
@@ -305,6 +316,17 @@ impl Judge<'_> {
             first = first.or(Some((session, known)));
         }
         first
+    }
+
+    /// Whether an agent that began later, in another pane, held the same conversation and was left, or ended without a loss.
+    fn ended_elsewhere(&self, index: usize, binding: &Binding, session: &SessionId) -> bool {
+        self.folded.bindings.iter().zip(self.endings).skip(index + 1).any(|(other, ending)| {
+            matches!(ending, Ending::EndedByUser(_) | Ending::EndedUnknown(_) | Ending::Closing)
+                && other.agent == binding.agent
+                && other.home == binding.home
+                && other.surface != binding.surface
+                && (other.sessions().contains(session) || other.argv_session.as_ref() == Some(session))
+        })
     }
 
     fn has_conversation(&self, binding: &Binding, session: &SessionId) -> bool {
@@ -623,7 +645,7 @@ pub(super) fn pick(
     view: &LiveView,
 ) -> Result<(), PickError> {
     let policy = Policy { force: true, ..Policy::default() };
-    let judge = Judge { folded, view, know, policy: &policy };
+    let judge = Judge { folded, endings: &[], view, know, policy: &policy };
     let entry = plan
         .entries
         .iter_mut()
