@@ -151,7 +151,9 @@ impl Oracle<'_> {
         });
         for other in later {
             if matches!(world.agents[other].how, How::UserWord | How::UserClosed) {
-                return Some(self.unseen_end(other).unwrap_or_else(|| {
+                // Unseen when it ended there, or that it was ever there.
+                let unseen = self.unseen_end(other).or_else(|| self.unseen_change(&world.agents[other]));
+                return Some(unseen.unwrap_or_else(|| {
                     self.violation("the user resumed it elsewhere and ended it there", entry, Some(at));
                 }));
             }

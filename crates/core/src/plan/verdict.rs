@@ -78,7 +78,8 @@ pub(super) fn entries(
             }
         }
         match (ending, silent) {
-            (_, Some((code, text))) if !matches!(ending, Ending::Lost(_)) => {
+            // Lost or not: where its server does not answer, nothing can be made for it.
+            (_, Some((code, text))) => {
                 entry.verdict = Verdict::Unknown;
                 entry.reason = Reason::new(code, text);
             }
@@ -325,7 +326,9 @@ impl Judge<'_> {
                 && other.agent == binding.agent
                 && other.home == binding.home
                 && other.surface != binding.surface
-                && (other.sessions().contains(session) || other.argv_session.as_ref() == Some(session))
+                && (other.sessions().contains(session)
+                    || other.argv_session.as_ref() == Some(session)
+                    || other.disputed.iter().any(|reading| reading.session == *session))
         })
     }
 
