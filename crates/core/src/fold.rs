@@ -163,6 +163,15 @@ impl Binding {
         }
         out
     }
+
+    /// Returns when its process began by the wall clock that first saw it, milliseconds since 1970.
+    ///
+    /// Only for comparing with times that others wrote by a wall clock, and only to ask where one would resume.
+    pub fn began_ms(&self) -> i64 {
+        let first = &self.first_seen;
+        let age_ms = (first.ns / 1_000_000) as i64 - self.process.since_boot_ms();
+        first.wall_ms - age_ms
+    }
 }
 
 /// Returns the entry id of a process on a surface.

@@ -153,6 +153,7 @@ impl World {
         // Mostly a home is set up in one way; installing came later than some agents.
         let hooks = claude && self.now >= self.installed && self.rng.chance(85);
         let embedded = !claude && self.rng.chance(35);
+        let keeps_former = embedded && self.rng.chance(70);
         let titled = !claude && self.seed % 3 != 0;
         let registry = claude && self.rng.chance(80);
         let mut cwd = pane.map_or_else(|| self.dirs[0].clone(), |pane| self.panes[pane].cwd.clone());
@@ -190,6 +191,7 @@ impl World {
             hooks,
             registry,
             embedded,
+            keeps_former,
             titled,
             is_pane_program: self.rng.chance(15),
             argv,

@@ -9,7 +9,7 @@ mod target;
 mod types;
 mod verdict;
 
-pub use knowledge::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+pub use knowledge::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS};
 pub use types::{
     Build, Candidate, Entry, Evidence, Incident, PaneBuild, Plan, Reason, SCHEMA, SurfaceView, Verdict,
     WindowBuild,

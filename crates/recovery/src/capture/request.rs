@@ -72,7 +72,7 @@ fn mark_pending(state: &Path) -> bool {
     }
 }
 
-/// Looks until nothing is pending and nothing is closing. Returns at once when another process does it already.
+/// Looks until nothing is pending, closing or too young to be read. Returns at once when another process does it already.
 pub fn run(context: &Context) {
     loop {
         let Ok(Some(guard)) = lock(&context.state).try_lock() else { return };
@@ -89,8 +89,12 @@ pub fn run(context: &Context) {
             let _ = std::fs::remove_file(mark(&context.state));
             // Lost at a kill: the next look then comes sooner.
             let _ = std::fs::write(last(&context.state), boottime_ns().to_string());
-            let closing = look(context).is_ok_and(|looked| looked.closing);
-            if closing {
+            let looked = look(context).unwrap_or_default();
+            if looked.young {
+                // The next one waits until it is two seconds apart.
+                continue;
+            }
+            if looked.closing {
                 wait_for_mark(context, CLOSING_WAIT + Duration::from_millis(200));
                 continue;
             }
