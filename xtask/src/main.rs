@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 fn test() -> Result<(), String> {
     machine::need_tmux()?;
     cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
     if machine::has("npm") {
         e2e(&[])

@@ -150,7 +150,7 @@ impl Oracle<'_> {
         // The same conversation may have been resumed elsewhere later, and ended there by the user.
         let later = (0..world.agents.len()).filter(|other| {
             let other = &world.agents[*other];
-            other.key() == key && self.after(other, agent) && other.bound
+            other.key() == key && Self::after(other, agent) && other.bound
         });
         for other in later {
             if matches!(world.agents[other].how, How::UserWord | How::UserClosed) {
@@ -164,7 +164,7 @@ impl Oracle<'_> {
         None
     }
 
-    fn after(&self, other: &Agent, agent: &Agent) -> bool {
+    fn after(other: &Agent, agent: &Agent) -> bool {
         let boot = |agent: &Agent| agent.process.boot.id[1..].parse::<u64>().unwrap_or(0);
         (boot(other), other.began) > (boot(agent), agent.ended)
     }
@@ -256,7 +256,7 @@ impl Oracle<'_> {
                 .world
                 .agents
                 .iter()
-                .any(|other| other.key() == agent.key() && (other.lives() || self.after(other, agent)))
+                .any(|other| other.key() == agent.key() && (other.lives() || Self::after(other, agent)))
                 || self.plan.entries.iter().any(|other| {
                     other.verdict == Verdict::Resume
                         && other.session.as_ref() == Some(&agent.session)

@@ -43,10 +43,10 @@ fn print(found: &Match) {
     } else {
         let mut command = String::new();
         if let Some(cwd) = &found.cwd {
-            command.push_str(&format!("cd {} && ", quote(cwd)));
+            command += &format!("cd {} && ", quote(cwd));
         }
         for (name, value) in &found.env {
-            command.push_str(&format!("{name}={} ", quote(value)));
+            command += &format!("{name}={} ", quote(value));
         }
         command.push_str(&found.argv.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" "));
         show::out(&format!("  {}", plain(&command)));

@@ -72,7 +72,8 @@ fn mark_pending(state: &Path) -> bool {
     }
 }
 
-/// Looks until nothing is pending, closing or too young to be read. Returns at once when another process does it already.
+/// Looks until nothing is pending, closing or too young to be read. Returns at once when another process does it
+/// already.
 pub fn run(context: &Context) {
     loop {
         let Ok(Some(guard)) = lock(&context.state).try_lock() else { return };
@@ -83,8 +84,8 @@ pub fn run(context: &Context) {
                 .and_then(|text| text.trim().parse::<u64>().ok())
                 .unwrap_or(0);
             let since = boottime_ns().saturating_sub(before);
-            if before > 0 && before < boottime_ns() && since < APART.as_nanos() as u64 {
-                std::thread::sleep(APART - Duration::from_nanos(since));
+            if before > 0 && before < boottime_ns() {
+                std::thread::sleep(APART.saturating_sub(Duration::from_nanos(since)));
             }
             let _ = std::fs::remove_file(mark(&context.state));
             // Lost at a kill: the next look then comes sooner.

@@ -99,7 +99,7 @@ impl Pass<'_> {
             let placed = standing
                 .as_ref()
                 .filter(|(_, standing)| matches!(standing, Standing::TopLevel { .. }) && !found.headless);
-            let title_id = placed.and_then(|(pane, _)| adapter.title_id(&pane.title));
+            let title_id = placed.and_then(|(pane, _)| adapter.title_id(pane.title));
             let mut readings = self.readings(adapter, found, &home, own, title_id.as_deref());
             let holds_files = found.kind == AgentKind::Codex && !readings.is_empty();
             if let Some(prefix) = &title_id {
@@ -146,7 +146,7 @@ impl Pass<'_> {
                     && !holds_files
                     && reseat_agents::codex::shared_server(&home)
                         .is_some_and(|server| seen.starts.get(&server.pid) == Some(&server.start)),
-                was: own.map_or_else(|| was_by_title(found.kind, &pane.title), |entry| entry.was),
+                was: own.map_or_else(|| was_by_title(found.kind, pane.title), |entry| entry.was),
                 readings,
                 title_id,
                 launch,

@@ -37,7 +37,7 @@ pub fn exec(context: &Context, entry: &EntryId, out: &mut dyn Write) -> std::io:
         Ok(Some(begun)) => run(context, begun, out),
         Ok(None) => say(out, &format!("entry {entry} was spent before; this is a shell")),
         Err(why) => {
-            say(out, &format!("cannot begin {entry}: {why}; `reseat restore --entry {entry}` tries again"))
+            say(out, &format!("cannot begin {entry}: {why}; `reseat restore --entry {entry}` tries again"));
         }
     }
     shell(context, &life)
