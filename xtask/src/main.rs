@@ -29,6 +29,7 @@ fn main() -> ExitCode {
 /// Everything: format, lints, tests with a real tmux, and the real agents where npm is there.
 fn test() -> Result<(), String> {
     machine::need_tmux()?;
+    machine::want_strace();
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;

@@ -110,6 +110,9 @@ pub(crate) enum Command {
         /// The configuration file.
         #[arg(long)]
         config: Option<PathBuf>,
+        /// The restore that made the pane.
+        #[arg(long)]
+        flight: String,
         /// The entry.
         entry: String,
     },

@@ -413,3 +413,24 @@ fn never_prompted_comes_back_as_a_shell() {
     wait_for("the shell", || world.screen("work:0.1").contains("never-prompted"));
     assert_eq!(world.running().len(), 1);
 }
+
+/// The user's shell is asked for its environment away from the pane's terminal: an interactive one would stop itself
+/// there, and every agent would wait ten seconds for nothing.
+#[test]
+fn c31_the_users_shell_answers_in_a_pane() {
+    let world = World::new();
+    world.session("work", "shop");
+    world.start("work:0.0", "claude", "asked at once");
+    world.look();
+    world.crash();
+    let report = world.reseat(&["restore", "--yes", "--json"]);
+    assert_eq!(report.code, 0, "{report:?}");
+    let spool = reseat_store::facts::Spool::new(world.state().join("facts"), None);
+    let flights = reseat_store::store::Store::open_read(&world.state(), spool).unwrap().flights().unwrap();
+    let effects: Vec<serde_json::Value> = flights
+        .iter()
+        .flat_map(|flight| &flight.entries)
+        .map(|entry| serde_json::from_str(entry.effect.as_deref().unwrap()).unwrap())
+        .collect();
+    assert_eq!(effects.iter().map(|effect| &effect["notes"]).collect::<Vec<_>>(), [&serde_json::json!([])]);
+}

@@ -169,6 +169,11 @@ fn c37_a_layout_comes_back() {
     let copy = after.windows.iter().find(|other| other.id == made.window).unwrap();
     assert_eq!(copy.panes.iter().map(|pane| pane.id).collect::<Vec<_>>(), copies);
     assert!(!copy.zoomed);
+    for _ in 0..2 {
+        private.tmux.zoom(made.pane).unwrap();
+        let windows = private.look().unwrap().snapshot.windows;
+        assert!(windows.iter().any(|other| other.id == made.window && other.zoomed), "zoomed stays zoomed");
+    }
 }
 
 /// A twelve-pane window can be made even where there is little room.
@@ -250,6 +255,14 @@ fn panes_are_found_by_their_command() {
     private.tmux.kill_pane(made.pane).unwrap();
     private.tmux.kill_pane(made.pane).unwrap();
     assert_eq!(made.index, 9);
+    private.raw(&["set-option", "-g", "remain-on-exit", "on"]);
+    let argv = ["sh", "-c", "exit 0", "e-4567"].map(str::to_owned);
+    let made =
+        private.tmux.new_window(&first.session, None, None, &Program { cwd: "/", argv: &argv }).unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !private.tmux.tagged_panes().unwrap().iter().any(|pane| pane.pane == made.pane && pane.dead) {
+        assert!(std::time::Instant::now() < until, "waited in vain for the dead pane");
+    }
 }
 
 /// Socket paths are those of this environment only.

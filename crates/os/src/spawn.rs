@@ -22,6 +22,16 @@ pub fn detached(program: &Path, args: &[&str]) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
+/// Makes a command run in a session of its own, without a terminal: it can neither read from ours nor be stopped by
+/// it. Its process group has its pid, so [`end_group`] ends it with all it started.
+pub fn without_terminal(command: &mut Command) -> &mut Command {
+    #[expect(unsafe_code, reason = "a session of its own needs a step between fork and exec")]
+    // SAFETY: between fork and exec only the async-signal-safe call setsid is made; nothing allocates.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into))
+    }
+}
+
 /// Marks every descriptor from `first` on as closed at exec. The kernel stops at the first unused run; 256 is more
 /// than any hook holds.
 fn close_on_exec_from(first: i32) {

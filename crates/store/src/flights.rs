@@ -55,6 +55,8 @@ pub struct Flight {
     pub process: ProcessKey,
     /// Whether it is over.
     pub finished: bool,
+    /// Whether all its windows were made, in their place and shape.
+    pub built: bool,
     /// Its entries.
     pub entries: Vec<FlightEntry>,
 }
@@ -154,6 +156,16 @@ impl Writer {
         })
     }
 
+    /// Says of a flight that all its windows were made. Durable on return; written after the last of them.
+    pub fn built(&mut self, flight: &FlightId) -> Result<(), StoreError> {
+        self.transact(|transaction, path| {
+            transaction
+                .execute("UPDATE flights SET built = 1 WHERE flight = ?1", [flight.as_str()])
+                .map(drop)
+                .map_err(|source| StoreError::of_sql(path, source))
+        })
+    }
+
     /// Ends a flight, and appends facts. What it had taken and not begun is returned.
     pub fn finish(&mut self, flight: &FlightId, facts: &[Fact]) -> Result<(), StoreError> {
         self.transact(|transaction, path| {
@@ -194,18 +206,18 @@ fn read(connection: &Connection, path: &Path) -> Result<Vec<Flight>, StoreError>
         return Ok(Vec::new());
     }
     let mut statement = connection
-        .prepare("SELECT flight, plan, caller, process, finished FROM flights ORDER BY ord")
+        .prepare("SELECT flight, plan, caller, process, finished, built FROM flights ORDER BY ord")
         .map_err(sql)?;
     let rows = statement
         .query_map([], |row| {
-            let columns: (String, String, String, String, bool) =
-                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+            let columns: (String, String, String, String, bool, bool) =
+                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
             Ok(columns)
         })
         .map_err(sql)?;
     let mut out = Vec::new();
     for row in rows {
-        let (flight, plan, caller, process, finished) = row.map_err(sql)?;
+        let (flight, plan, caller, process, finished, built) = row.map_err(sql)?;
         let process = serde_json::from_str(&process).map_err(|source| StoreError::Record {
             path: path.to_owned(),
             record: flight.clone(),
@@ -228,7 +240,15 @@ fn read(connection: &Connection, path: &Path) -> Result<Vec<Flight>, StoreError>
             .map_err(sql)?
             .collect::<Result<_, _>>()
             .map_err(sql)?;
-        out.push(Flight { flight: FlightId(flight), plan: PlanId(plan), caller, process, finished, entries });
+        out.push(Flight {
+            flight: FlightId(flight),
+            plan: PlanId(plan),
+            caller,
+            process,
+            finished,
+            built,
+            entries,
+        });
     }
     Ok(out)
 }

@@ -5,9 +5,10 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const ALL: [(&str, &str); 2] = [
+const ALL: [(&str, &str); 3] = [
     ("0001-log", include_str!("migrations/0001-log.sql")),
     ("0002-flights", include_str!("migrations/0002-flights.sql")),
+    ("0003-flights-built", include_str!("migrations/0003-flights-built.sql")),
 ];
 
 /// Refuses a store that a newer version wrote. Changes nothing.

@@ -2,12 +2,12 @@
 
 use super::Outcome;
 use crate::exit::{Failure, sentence};
-use reseat_core::ids::EntryId;
+use reseat_core::ids::{EntryId, FlightId};
 use reseat_os::env::Env;
 use reseat_recovery::restore::exec::exec;
 use std::path::Path;
 
-pub(crate) fn run(env: &Env, state: &Path, config: Option<&Path>, entry: String) -> Outcome {
+pub(crate) fn run(env: &Env, state: &Path, config: Option<&Path>, flight: String, entry: String) -> Outcome {
     let given = env.get("RESEAT_STATE_DIR").map(str::to_owned);
     let context = super::gather(&super::look::with(env, Some(state), config))?;
     let mut context = context;
@@ -17,6 +17,6 @@ pub(crate) fn run(env: &Env, state: &Path, config: Option<&Path>, entry: String)
         vars.remove("RESEAT_STATE_DIR");
     }
     context.env = Env::from_pairs(vars);
-    let error = exec(&context, &EntryId(entry), &mut std::io::stderr());
+    let error = exec(&context, &FlightId(flight), &EntryId(entry), &mut std::io::stderr());
     Err(Failure::failed("no-shell", sentence(&error), "`reseat restore` starts it"))
 }

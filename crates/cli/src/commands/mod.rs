@@ -51,7 +51,9 @@ fn dispatch(command: Command, json: bool) -> Outcome {
             hook::run(&source);
             return Ok(Exit::Done);
         }
-        Command::Exec { state, config, entry } => return exec::run(&env, &state, config.as_deref(), entry),
+        Command::Exec { state, config, flight, entry } => {
+            return exec::run(&env, &state, config.as_deref(), flight, entry);
+        }
         Command::Look { detached, state } => return look::run(&env, detached, state.as_deref(), json),
         Command::Demo { keep } => return demo::run(keep),
         _ => {}

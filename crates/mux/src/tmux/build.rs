@@ -127,9 +127,11 @@ impl Tmux {
         self.quiet(&[&["select-pane", "-t", &pane.to_string()]])
     }
 
-    /// Zooms a pane.
+    /// Zooms a pane; one that is zoomed stays so.
     pub fn zoom(&self, pane: PaneId) -> Result<(), MuxError> {
-        self.quiet(&[&["resize-pane", "-Z", "-t", &pane.to_string()]])
+        let (target, unzoomed) = (pane.to_string(), "#{?window_zoomed_flag,0,1}");
+        let zoom = format!("resize-pane -Z -t {target}");
+        self.quiet(&[&["if-shell", "-F", "-t", &target, unzoomed, &zoom]])
     }
 
     /// Makes a window (`$N:INDEX`) the current one of its session.

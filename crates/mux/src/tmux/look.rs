@@ -186,22 +186,24 @@ pub struct TaggedPane {
     pub window: String,
     /// The command it was created with, as tmux quotes it.
     pub start_command: String,
+    /// What ran in it has ended, and tmux keeps it to be looked at.
+    pub dead: bool,
 }
 
 impl Tmux {
     /// Returns every pane with the command it was created with.
     pub fn tagged_panes(&self) -> Result<Vec<TaggedPane>, MuxError> {
-        let format = rows::format('T', &["pane_id", "window_id", "pane_start_command"]);
+        let format = rows::format('T', &["pane_id", "window_id", "pane_dead", "pane_start_command"]);
         let bytes = self.call(&[&["list-panes", "-a", "-F", &format]])?;
         let garbled = |why: String| MuxError::Garbled { socket: self.socket().to_path_buf(), why };
-        rows::parse(&bytes, |mark| (mark == 'T').then_some(3))
+        rows::parse(&bytes, |mark| (mark == 'T').then_some(4))
             .map_err(&garbled)?
             .into_iter()
             .map(|row| {
-                let [pane, window, start_command] =
-                    <[String; 3]>::try_from(row.fields).map_err(|_| garbled("a short row".into()))?;
+                let [pane, window, dead, start_command] =
+                    <[String; 4]>::try_from(row.fields).map_err(|_| garbled("a short row".into()))?;
                 let pane = PaneId::parse(&pane).map_err(|error| garbled(error.to_string()))?;
-                Ok(TaggedPane { pane, window, start_command })
+                Ok(TaggedPane { pane, window, start_command, dead: dead == "1" })
             })
             .collect()
     }

@@ -3,8 +3,8 @@
 use super::{Progress, RestoreError, STORE_DEADLINE};
 use crate::context::Context;
 use crate::situation::Situation;
-use reseat_core::ids::EntryId;
-use reseat_core::mux::PaneId;
+use reseat_core::ids::{EntryId, FlightId};
+use reseat_core::mux::{MuxSession, PaneId};
 use reseat_core::plan::{Build, PaneBuild, Plan, Reason, WindowBuild};
 use reseat_mux::tmux::{MuxError, NewPane, NewServer, Program, Tmux};
 use reseat_store::flights::Flight;
@@ -31,19 +31,10 @@ pub(super) fn build(
     tell: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<Built, RestoreError> {
     context.writer(STORE_DEADLINE)?.intend(&flight.flight)?;
-    let mut builder = Builder { context, out: Built::default(), sessions: BTreeMap::new(), made: Vec::new() };
-    for (life, snapshot) in &situation.view().servers {
-        for session in &snapshot.sessions {
-            let key = (PathBuf::from(&life.socket), session.name.clone());
-            builder.sessions.insert(key, session.id.clone());
-        }
-    }
-    let live: BTreeSet<PathBuf> =
-        situation.view().servers.keys().map(|life| PathBuf::from(&life.socket)).collect();
-    let mut live = live;
+    let mut builder = Builder::new(context, situation, &flight.flight);
     for build in &plan.builds {
         match build {
-            Build::Window(window) => builder.window(window, &mut live),
+            Build::Window(window) => builder.window(window),
             Build::Split { socket, window, pane } => {
                 let tmux = context.tmux_at(Path::new(socket));
                 let made = builder.program(pane, |program| tmux.split_window(window, program));
@@ -56,15 +47,39 @@ pub(super) fn build(
             }
         }
     }
-    builder.join();
-    for note in &builder.out.notes {
-        tell(&Progress::Note(note));
+    builder.end(tell)
+}
+
+/// Makes what a restore that was killed had not made of its windows: `standing` is there, `wanted` is still to be
+/// made, all else stays away.
+pub(super) fn finish(
+    context: &Context,
+    situation: &Situation,
+    flight: &FlightId,
+    windows: &[WindowBuild],
+    standing: BTreeMap<EntryId, (PathBuf, PaneId)>,
+    wanted: &BTreeSet<EntryId>,
+    tell: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Built, RestoreError> {
+    let mut builder = Builder::new(context, situation, flight);
+    builder.out.panes = standing;
+    for window in windows {
+        let mut window = window.clone();
+        let all = window.panes.len();
+        window
+            .panes
+            .retain(|pane| wanted.contains(&pane.entry) || builder.out.panes.contains_key(&pane.entry));
+        if window.panes.len() < all {
+            window.layout.clear();
+            builder.out.notes.push(format!("layout not exact in window {}:{}", window.session, window.index));
+        }
+        builder.window(&window);
     }
-    Ok(builder.out)
+    builder.end(tell)
 }
 
 /// The command of a pane. The entry stands last: a later run finds the pane by it.
-pub(super) fn command(context: &Context, entry: &EntryId) -> Vec<String> {
+pub(super) fn command(context: &Context, flight: &FlightId, entry: &EntryId) -> Vec<String> {
     let mut argv = vec![
         context.program.display().to_string(),
         "exec".into(),
@@ -74,26 +89,59 @@ pub(super) fn command(context: &Context, entry: &EntryId) -> Vec<String> {
     if let Some(config) = context.env.get("RESEAT_CONFIG") {
         argv.extend(["--config".to_owned(), config.to_owned()]);
     }
-    argv.push(entry.to_string());
+    argv.extend(["--flight".to_owned(), flight.to_string(), entry.to_string()]);
     argv
 }
 
 struct Builder<'a> {
     context: &'a Context,
+    situation: &'a Situation,
+    flight: &'a FlightId,
     out: Built,
+    /// Sockets of servers that answer.
+    live: BTreeSet<PathBuf>,
     /// Ids of sessions by socket and name.
     sessions: BTreeMap<(PathBuf, String), String>,
-    /// Windows made, for what comes after all of them.
+    /// Windows made, for what comes after all of them; and whether we made their session.
     made: Vec<(WindowBuild, NewPane, bool)>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(context: &'a Context, situation: &'a Situation, flight: &'a FlightId) -> Self {
+        let servers = &situation.view().servers;
+        let sessions = servers.iter().flat_map(|(life, snapshot)| {
+            let socket = PathBuf::from(&life.socket);
+            snapshot
+                .sessions
+                .iter()
+                .map(move |session| ((socket.clone(), session.name.clone()), session.id.clone()))
+        });
+        Self {
+            context,
+            situation,
+            flight,
+            out: Built::default(),
+            live: servers.keys().map(|life| PathBuf::from(&life.socket)).collect(),
+            sessions: sessions.collect(),
+            made: Vec::new(),
+        }
+    }
+
+    fn end(mut self, tell: &mut dyn FnMut(&Progress<'_>)) -> Result<Built, RestoreError> {
+        self.join();
+        for note in &self.out.notes {
+            tell(&Progress::Note(note));
+        }
+        self.context.writer(STORE_DEADLINE)?.built(self.flight)?;
+        Ok(self.out)
+    }
+
     fn program<T>(
         &self,
         pane: &PaneBuild,
         make: impl FnOnce(&Program<'_>) -> Result<T, MuxError>,
     ) -> Result<T, MuxError> {
-        make(&Program { cwd: &pane.cwd, argv: &command(self.context, &pane.entry) })
+        make(&Program { cwd: &pane.cwd, argv: &command(self.context, self.flight, &pane.entry) })
     }
 
     fn keep(&mut self, tmux: &Tmux, pane: &PaneBuild, made: Result<PaneId, MuxError>) {
@@ -108,16 +156,21 @@ impl Builder<'_> {
         }
     }
 
-    fn window(&mut self, window: &WindowBuild, live: &mut BTreeSet<PathBuf>) {
+    fn window(&mut self, window: &WindowBuild) {
         let tmux = self.context.tmux_at(Path::new(&window.socket));
         let Some(first) = window.panes.first() else { return };
         let key = (tmux.socket().to_path_buf(), window.session.clone());
-        let new_session = !self.sessions.contains_key(&key);
-        let made = match self.sessions.get(&key).cloned() {
-            Some(session) => self.in_session(&tmux, &session, window, first),
-            None => self.new_session(&tmux, window, first, live),
+        let mut new_session = !self.sessions.contains_key(&key);
+        let made = match (self.standing(window), self.sessions.get(&key).cloned()) {
+            (Some(standing), _) => {
+                new_session = !window.session_exists;
+                Ok(standing)
+            }
+            (None, Some(session)) => self.in_session(&tmux, &session, window, first),
+            (None, None) => self.new_session(&tmux, window, first),
         };
         let made = match made {
+            Ok(made) if new_session => self.at_its_index(&tmux, window, made),
             Ok(made) => made,
             Err(error) => {
                 let reason = Reason::new("pane-not-made", error.to_string());
@@ -126,9 +179,15 @@ impl Builder<'_> {
             }
         };
         self.sessions.insert(key, made.session.clone());
-        self.keep(&tmux, first, Ok(made.pane));
         let mut last = made.pane;
-        for pane in &window.panes[1..] {
+        if !window.panes.iter().any(|pane| self.out.panes.contains_key(&pane.entry)) {
+            self.keep(&tmux, first, Ok(made.pane));
+        }
+        for pane in &window.panes {
+            if let Some((_, standing)) = self.out.panes.get(&pane.entry) {
+                last = *standing;
+                continue;
+            }
             let next = self.program(pane, |program| tmux.split(last, program)).map(|made| made.pane);
             if let Ok(id) = next {
                 last = id;
@@ -137,6 +196,26 @@ impl Builder<'_> {
         }
         self.furnish(&tmux, window, &made);
         self.made.push((window.clone(), made, new_session));
+    }
+
+    /// The window of which some panes stand already.
+    fn standing(&self, window: &WindowBuild) -> Option<NewPane> {
+        let (socket, pane) = window.panes.iter().find_map(|pane| self.out.panes.get(&pane.entry))?;
+        let servers = &self.situation.view().servers;
+        let (_, snapshot) = servers.iter().find(|(life, _)| Path::new(&life.socket) == socket)?;
+        let (standing, _) = snapshot.pane(*pane)?;
+        // Its user may have renamed the session meanwhile.
+        let links = |session: &'a MuxSession| {
+            session.links.iter().find(|link| link.window == standing.id).map(|link| (session, link))
+        };
+        let named = snapshot.sessions.iter().filter(|session| session.name == window.session);
+        let (session, link) = named.chain(&snapshot.sessions).find_map(links)?;
+        Some(NewPane {
+            pane: *pane,
+            window: standing.id.clone(),
+            session: session.id.clone(),
+            index: link.index,
+        })
     }
 
     fn in_session(
@@ -169,10 +248,9 @@ impl Builder<'_> {
         tmux: &Tmux,
         window: &WindowBuild,
         first: &PaneBuild,
-        live: &mut BTreeSet<PathBuf>,
     ) -> Result<NewPane, MuxError> {
         let size = (window.width, window.height);
-        let made = if live.contains(tmux.socket()) {
+        let made = if self.live.contains(tmux.socket()) {
             self.program(first, |program| tmux.new_session(&window.session, &window.name, size, program))?
         } else {
             let without: Vec<&str> = reseat_core::ids::AgentKind::ALL
@@ -184,17 +262,23 @@ impl Builder<'_> {
                 tmux.start_server(&NewServer { session, window, size, program: *program, without: &without })
             })?
         };
-        live.insert(tmux.socket().to_path_buf());
-        if made.index != window.index {
-            match tmux.move_window(&made.session, made.index, window.index) {
-                Ok(()) => return Ok(NewPane { index: window.index, ..made }),
-                Err(error) => {
-                    let (session, index) = (&window.session, window.index);
-                    self.out.notes.push(format!("window {session}:{index} is not at its index: {error}"));
-                }
+        self.live.insert(tmux.socket().to_path_buf());
+        Ok(made)
+    }
+
+    /// A new session begins with a window at tmux's own first index.
+    fn at_its_index(&mut self, tmux: &Tmux, window: &WindowBuild, made: NewPane) -> NewPane {
+        if made.index == window.index {
+            return made;
+        }
+        match tmux.move_window(&made.session, made.index, window.index) {
+            Ok(()) => NewPane { index: window.index, ..made },
+            Err(error) => {
+                let (session, index) = (&window.session, window.index);
+                self.out.notes.push(format!("window {session}:{index} is not at its index: {error}"));
+                made
             }
         }
-        Ok(made)
     }
 
     /// Layout, name, active pane and zoom.
@@ -217,6 +301,17 @@ impl Builder<'_> {
         for error in [named.err(), selected.err()].into_iter().flatten() {
             self.out.notes.push(format!("window {name} is not furnished as it was: {error}"));
         }
+    }
+
+    fn is_linked(&self, socket: &Path, session: &str, index: u32, window: &str) -> bool {
+        self.situation.view().servers.iter().any(|(life, snapshot)| {
+            Path::new(&life.socket) == socket
+                && snapshot
+                    .sessions
+                    .iter()
+                    .filter(|other| other.id == session)
+                    .any(|other| other.links.iter().any(|link| link.index == index && link.window == window))
+        })
     }
 
     /// Current windows, groups and links: after all windows are there.
@@ -246,6 +341,7 @@ impl Builder<'_> {
             for (name, index) in &window.links {
                 let key = (tmux.socket().to_path_buf(), name.clone());
                 match self.sessions.get(&key).filter(|id| !id.is_empty()) {
+                    Some(session) if self.is_linked(tmux.socket(), session, *index, &first.window) => {}
                     Some(session) => failed.extend(tmux.link_window(&first.window, session, *index).err()),
                     None => self.out.notes.push(format!("session {name} is not there to link a window into")),
                 }

@@ -29,18 +29,32 @@ const READY_PATIENCE: Duration = Duration::from_secs(8);
 const SERVER_PATIENCE: Duration = Duration::from_secs(90);
 
 /// Runs an entry in this pane. Returns only when not even a shell could be started.
-pub fn exec(context: &Context, entry: &EntryId, out: &mut dyn Write) -> std::io::Error {
+pub fn exec(context: &Context, flight: &FlightId, entry: &EntryId, out: &mut dyn Write) -> std::io::Error {
     let Some((life, pane)) = own_pane(context) else {
         return std::io::Error::other("this runs in a tmux pane only, started by `reseat restore`");
     };
-    match begin(context, entry, &life, pane) {
-        Ok(Some(begun)) => run(context, begun, out),
-        Ok(None) => say(out, &format!("entry {entry} was spent before; this is a shell")),
+    match begin(context, flight, entry, &life, pane) {
+        Ok(Turn::Ours(begun)) => run(context, *begun, out),
+        Ok(Turn::Spent) => say(out, &format!("entry {entry} was spent before; this is a shell")),
+        Ok(Turn::Late) => {
+            return std::io::Error::other(format!("{entry} was brought back without this pane"));
+        }
         Err(why) => {
             say(out, &format!("cannot begin {entry}: {why}; `reseat restore --entry {entry}` tries again"));
         }
     }
     shell(context, &life)
+}
+
+/// Whose turn it is.
+enum Turn {
+    /// The entry is ours to start.
+    Ours(Box<Begun>),
+    /// This pane began it before, or stood here before: its user keeps a shell.
+    Spent,
+    /// The pane came when its restore was over: tmux was asked by a restore that was killed in the middle of it.
+    /// Nobody misses this pane.
+    Late,
 }
 
 /// An entry that is ours to start.
@@ -62,16 +76,18 @@ fn own_pane(context: &Context) -> Option<(ServerLife, PaneId)> {
 /// Moves the entry from intended to started. Of any number of processes that try, one wins, once.
 fn begin(
     context: &Context,
+    flight: &FlightId,
     entry: &EntryId,
     life: &ServerLife,
     pane: PaneId,
-) -> Result<Option<Begun>, Box<dyn std::error::Error>> {
+) -> Result<Turn, Box<dyn std::error::Error>> {
     let mut writer = context.writer(STORE_DEADLINE)?;
     let flights = writer.flights()?;
-    let found = flights.iter().rev().find_map(|flight| {
-        flight.entries.iter().find(|other| other.entry == *entry).map(|entry| (flight, entry))
-    });
-    let Some((flight, found)) = found else { return Err("no restore took it".into()) };
+    let found = flights
+        .iter()
+        .filter(|other| other.flight == *flight)
+        .find_map(|flight| flight.entries.iter().find(|other| other.entry == *entry));
+    let Some(found) = found else { return Err("no restore took it".into()) };
     let order = Order::parse(&found.body).ok_or("its order cannot be read")?;
     let effect = Effect { life: Some(life.clone()), pane: Some(pane), ..Effect::default() };
     let placed = Fact {
@@ -84,14 +100,21 @@ fn begin(
         }),
     };
     let won = writer.advance(
-        &flight.flight,
+        flight,
         entry,
         &[State::Intended],
         State::Started,
         Some(&effect.to_json()),
         &[placed],
     )?;
-    Ok(won.then(|| Begun { flight: flight.flight.clone(), order, effect }))
+    let before = Effect::parse(found.effect.as_deref());
+    Ok(if won {
+        Turn::Ours(Box::new(Begun { flight: flight.clone(), order, effect }))
+    } else if order.respawn || (before.life.as_ref(), before.pane) == (Some(life), Some(pane)) {
+        Turn::Spent
+    } else {
+        Turn::Late
+    })
 }
 
 fn run(context: &Context, mut begun: Begun, out: &mut dyn Write) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -19,19 +18,17 @@ pub(super) fn environment(
     base: &BTreeMap<String, String>,
     deadline: Duration,
 ) -> Option<BTreeMap<String, String>> {
-    let mut child = Command::new(shell)
+    let mut asking = Command::new(shell);
+    asking
         .args(["-l", "-i", "-c", "env -0"])
         .env_clear()
         .envs(base)
         .env("RESEAT_ASKS", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // Its own group, so that an interactive shell that hangs can be ended with all it started. It must not
-        // touch the pane's terminal, which is not its standard input.
-        .process_group(0)
-        .spawn()
-        .ok()?;
+        .stderr(Stdio::null());
+    // An interactive shell in the background of a terminal stops itself until it is brought to the front.
+    let mut child = reseat_os::spawn::without_terminal(&mut asking).spawn().ok()?;
     let mut pipe = child.stdout.take()?;
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || {

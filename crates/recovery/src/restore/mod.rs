@@ -99,7 +99,7 @@ pub fn restore(
 ) -> Result<Report, RestoreError> {
     let _running = begin(context)?;
     repair(context, tell)?;
-    recover::recover(context, tell)?;
+    let recovered = recover::recover(context, request, tell)?;
     wait_for_resurrect(context, tell);
     let situation = Situation::read(context)?;
     if situation.blind() {
@@ -119,6 +119,10 @@ pub fn restore(
     let acting = acting(&plan);
     if acting.is_empty() {
         report.add_rest(&plan, tell);
+        if !recovered.is_empty() {
+            report.take_in(recovered);
+            let _ = look(context);
+        }
         return Ok(report);
     }
     let flight = take(context, &plan, &acting, request)?;
@@ -127,6 +131,7 @@ pub fn restore(
     verify::verify(context, &plan, &flight, built, request, &mut report, tell)?;
     context.writer(STORE_DEADLINE)?.finish(&flight.flight, &[])?;
     report.add_rest(&plan, tell);
+    report.take_in(recovered);
     report.attach = report::attach_command(context, &plan);
     drop(situation.observed);
     let _ = look(context);
@@ -204,6 +209,7 @@ fn take(
         caller: "owner".into(),
         process,
         finished: false,
+        built: false,
         entries: acting
             .iter()
             .map(|entry| FlightEntry {

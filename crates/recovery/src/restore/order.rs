@@ -3,7 +3,7 @@
 use super::Request;
 use reseat_core::ids::{AgentKind, EntryId, SessionId, SessionKey};
 use reseat_core::mux::{PaneId, ServerLife};
-use reseat_core::plan::{Build, Entry, Plan, Reason, SurfaceView, Verdict};
+use reseat_core::plan::{Build, Entry, Plan, Reason, SurfaceView, Verdict, WindowBuild};
 use reseat_core::process::ProcessKey;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +37,9 @@ pub struct Order {
     pub force: bool,
     /// It goes into a pane that was there before.
     pub respawn: bool,
+    /// The window whose first pane it is: whoever finishes a restore that was killed makes the rest of it.
+    #[serde(default)]
+    pub window: Option<WindowBuild>,
 }
 
 /// What was made for an entry.
@@ -78,6 +81,10 @@ impl Order {
                 .builds
                 .iter()
                 .any(|build| matches!(build, Build::Respawn { pane, .. } if pane.entry == entry.entry)),
+            window: plan.builds.iter().find_map(|build| match build {
+                Build::Window(window) if window.panes.first()?.entry == entry.entry => Some(window.clone()),
+                _ => None,
+            }),
         }
     }
 

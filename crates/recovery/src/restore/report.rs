@@ -69,6 +69,16 @@ impl Report {
         self.results.push(result);
     }
 
+    /// Takes in what came of an interrupted restore, as far as this one did not go on with it. It was told before.
+    pub(super) fn take_in(&mut self, recovered: Vec<EntryResult>) {
+        for result in recovered {
+            if !self.results.iter().any(|other| other.entry == result.entry) {
+                *self.summary.entry(outcome_name(result.outcome).to_owned()).or_default() += 1;
+                self.results.push(result);
+            }
+        }
+    }
+
     /// Adds what needed nothing or could not be done.
     pub(super) fn add_rest(&mut self, plan: &Plan, tell: &mut dyn FnMut(&Progress<'_>)) {
         for entry in &plan.entries {

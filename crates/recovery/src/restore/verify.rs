@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a started agent may take to report its session.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a pane's `exec` may take to begin.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(20);
 /// How long another session than the wanted one must be reported before it counts: some versions show a throwaway
@@ -39,19 +39,12 @@ pub(super) fn verify(
     report: &mut Report,
     tell: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<(), RestoreError> {
-    let patience = request.patience.unwrap_or(PATIENCE);
-    report.notes.extend(built.notes);
-    let mut watch = Watch::new(context, flight, patience, built.failed, built.panes);
-    while !watch.open.is_empty() {
-        for result in watch.round()? {
-            report.add(result, tell);
-        }
-        if !watch.open.is_empty() {
-            std::thread::sleep(PAUSE);
-        }
-    }
-    report.notes.extend(watch.loud);
-    for note in &report.notes {
+    let before = report.notes.len() + built.notes.len();
+    report.notes.extend(built.notes.iter().cloned());
+    let loud = watch(context, flight, built, request, &mut |result| report.add(result, tell))?;
+    report.notes.extend(loud);
+    // Those of the building were told as they came.
+    for note in &report.notes[before..] {
         tell(&Progress::Note(note));
     }
     let order: Vec<&EntryId> = plan.entries.iter().map(|entry| &entry.entry).collect();
@@ -59,17 +52,36 @@ pub(super) fn verify(
     Ok(())
 }
 
+/// Watches the entries of a flight until each has its outcome; returns what must not go unsaid.
+pub(super) fn watch(
+    context: &Context,
+    flight: &Flight,
+    built: Built,
+    request: &Request,
+    add: &mut dyn FnMut(EntryResult),
+) -> Result<BTreeSet<String>, RestoreError> {
+    let patience = request.patience.unwrap_or(PATIENCE);
+    let mut watch = Watch::new(context, flight, patience, built.failed, built.panes);
+    while !watch.open.is_empty() {
+        watch.round()?.into_iter().for_each(&mut *add);
+        if !watch.open.is_empty() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Ok(watch.loud)
+}
+
 /// Watches the open entries of one flight.
-pub(super) struct Watch<'a> {
+struct Watch<'a> {
     context: &'a Context,
     flight: &'a Flight,
     patience: Duration,
     failed: BTreeMap<EntryId, Reason>,
     panes: BTreeMap<EntryId, (PathBuf, PaneId)>,
     /// Entries without an outcome.
-    pub(super) open: BTreeMap<EntryId, Order>,
+    open: BTreeMap<EntryId, Order>,
     /// What must not go unsaid.
-    pub(super) loud: BTreeSet<String>,
+    loud: BTreeSet<String>,
     begun: Instant,
     started: BTreeMap<EntryId, Instant>,
     other: BTreeMap<EntryId, Instant>,
@@ -83,7 +95,7 @@ enum Finding {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(
+    fn new(
         context: &'a Context,
         flight: &'a Flight,
         patience: Duration,
@@ -111,7 +123,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks once at the flight and at the machine, and settles what can be settled.
-    pub(super) fn round(&mut self) -> Result<Vec<EntryResult>, RestoreError> {
+    fn round(&mut self) -> Result<Vec<EntryResult>, RestoreError> {
         let flights = self.context.reader()?.flights()?;
         let now = flights.into_iter().find(|other| other.flight == self.flight.flight);
         let entries: BTreeMap<EntryId, FlightEntry> = now
@@ -266,7 +278,8 @@ impl<'a> Watch<'a> {
             .map(|(_, snapshot)| snapshot)
             .collect();
         // A server that does not answer proves nothing.
-        !answered.is_empty() && answered.iter().all(|snapshot| snapshot.pane(*pane).is_none())
+        let stands = |snapshot: &&Snapshot| snapshot.pane(*pane).is_some_and(|(_, pane)| !pane.dead);
+        !answered.is_empty() && !answered.iter().any(stands)
     }
 
     fn dialog(&self, order: &Order) -> Option<&'static str> {

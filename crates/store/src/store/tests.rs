@@ -239,6 +239,7 @@ fn flight(name: &str, entries: &[&str]) -> Flight {
         caller: "me".into(),
         process: process(),
         finished: false,
+        built: false,
         entries: entries
             .iter()
             .map(|entry| FlightEntry {
@@ -272,6 +273,9 @@ fn crx_06_entries_are_taken_once() {
     assert!(!writer.advance(&f1, &a, &[State::Intended], State::Started, None, &[fact(5)]).unwrap());
     assert_eq!(writer.facts().unwrap().len(), 2, "the loser's facts are not kept");
     assert!(writer.advance(&f1, &a, &[State::Started], State::Done, None, &[]).unwrap());
+    assert!(!writer.flights().unwrap()[0].built);
+    writer.built(&f1).unwrap();
+    assert!(writer.flights().unwrap()[0].built);
     writer.finish(&f1, &[]).unwrap();
     let flights = writer.flights().unwrap();
     let states: Vec<(State, Option<String>)> =
