@@ -15,8 +15,9 @@ pub const HOOKS: [&str; 7] = [
     "session-closed",
     "window-linked",
     "after-split-window",
-    "pane-title-changed",
+    TITLE,
 ];
+const TITLE: &str = "pane-title-changed";
 
 /// The thread id in a title, for tmux's formats.
 const SHOWN_ID: &str =
@@ -71,17 +72,24 @@ impl Tmux {
     }
 }
 
-/// The lines for a tmux configuration file that set the same hooks when a server starts.
+/// The lines for a tmux configuration file that set the same hooks when a server starts. A line in error would put
+/// a pane into view mode, where it takes no keys: what an older tmux may not know stands below a condition.
 pub fn config_lines(command: &str) -> Vec<String> {
-    HOOKS
-        .iter()
-        .map(|event| format!("set-hook -gq '{event}[{INDEX}]' {}", quoted(&hook_command(event, command))))
-        .collect()
+    let mut lines = Vec::new();
+    for event in HOOKS {
+        let line = format!("set-hook -g '{event}[{INDEX}]' {}", quoted(&hook_command(event, command)));
+        if event == TITLE {
+            lines.extend([r##"%if "#{>=:#{version},3.3}""##.to_owned(), line, "%endif".to_owned()]);
+        } else {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn hook_command(event: &str, command: &str) -> String {
     let run = format!("run-shell -b {}", quoted(command));
-    if event != "pane-title-changed" {
+    if event != TITLE {
         return run;
     }
     let changed = format!("#{{&&:{TELLS},#{{!=:#{{@reseat_shown}},{SHOWN_ID}}}}}");
