@@ -10,7 +10,6 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "seed 1833 breaks it; see the known gaps in CHANGELOG.md"]
 fn no_world_resumes_a_wrong_session() {
     let first = number("RESEAT_WORLDS_FROM", 0);
     let end = first + number("RESEAT_WORLDS", WORLDS);

@@ -1,4 +1,4 @@
-//! `cargo xtask test|e2e`: one way to run each.
+//! `cargo xtask test|e2e|worlds`: one way to run each.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task tells what it does")]
 
@@ -11,8 +11,9 @@ fn main() -> ExitCode {
     let done = match args.first().map(String::as_str) {
         Some("test") => test(),
         Some("e2e") => e2e(&args[1..]),
+        Some("worlds") => worlds(args.get(1).map(String::as_str)),
         _ => {
-            eprintln!("usage: cargo xtask test|e2e");
+            eprintln!("usage: cargo xtask test|e2e|worlds [COUNT]");
             return ExitCode::from(2);
         }
     };
@@ -30,7 +31,7 @@ fn test() -> Result<(), String> {
     machine::need_tmux()?;
     machine::want_strace();
     cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
     if machine::has("npm") {
         e2e(&[])
@@ -52,10 +53,37 @@ fn e2e(args: &[String]) -> Result<(), String> {
     cargo(&words)
 }
 
+/// The crash worlds, with the table of what became of each pane by the evidence there was.
+fn worlds(count: Option<&str>) -> Result<(), String> {
+    let count = count.unwrap_or("2000");
+    count.parse::<u64>().map_err(|_| format!("{count} is no number of worlds"))?;
+    cargo_with(
+        &[("RESEAT_WORLDS", count)],
+        &[
+            "test",
+            "--release",
+            "--package",
+            "reseat-testkit",
+            "--test",
+            "worlds",
+            "--",
+            "--nocapture",
+            "no_world",
+        ],
+    )
+}
+
 pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
+    cargo_with(&[], args)
+}
+
+fn cargo_with(vars: &[(&str, &str)], args: &[&str]) -> Result<(), String> {
     println!("$ cargo {}", args.join(" "));
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let status =
-        Command::new(cargo).args(args).status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    let status = Command::new(cargo)
+        .args(args)
+        .envs(vars.iter().copied())
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
 }

@@ -25,8 +25,15 @@ pub(crate) fn width() -> usize {
     reseat_os::tty::columns().map_or(100, |columns| usize::from(columns).max(40))
 }
 
-/// Prints rows in columns. The last column is cut where the line would not fit.
+/// Prints rows in columns.
 pub(crate) fn table(rows: &[Vec<String>]) {
+    for line in lines(rows) {
+        out(&line);
+    }
+}
+
+/// Lays rows out in columns; the widest ones are cut where a line would not fit.
+pub(crate) fn lines(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| reseat_core::text::plain(cell)).collect()).collect();
@@ -42,6 +49,7 @@ pub(crate) fn table(rows: &[Vec<String>]) {
         }
         widths[widest] -= 1;
     }
+    let mut out = Vec::new();
     for row in &rows {
         let mut line = String::new();
         for (at, cell) in row.iter().enumerate() {
@@ -52,8 +60,33 @@ pub(crate) fn table(rows: &[Vec<String>]) {
                 line.push_str(&" ".repeat(pad + 2));
             }
         }
-        out(line.trim_end());
+        out.push(line.trim_end().to_owned());
     }
+    out
+}
+
+/// A directory for people: the home as `~`, and of a long one its end, which tells it from others.
+pub(crate) fn directory(path: &str, home: &std::path::Path) -> String {
+    const WIDTH: usize = 36;
+    let below = std::path::Path::new(path).strip_prefix(home).ok();
+    let text = match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.to_owned(),
+    };
+    let text = reseat_core::text::plain(&text);
+    let (mut kept, mut used) = (String::new(), 1);
+    if text.width() <= WIDTH {
+        return text;
+    }
+    for char in text.chars().rev() {
+        used += char.width().unwrap_or(0);
+        if used > WIDTH {
+            break;
+        }
+        kept.insert(0, char);
+    }
+    format!("…{kept}")
 }
 
 /// Cuts text to a width in columns.

@@ -50,6 +50,10 @@ pub struct LiveAgent {
     pub interactive: bool,
     /// Its session's directory, if read.
     pub cwd: Option<String>,
+    /// When it began by the wall clock, milliseconds since 1970; only to compare with the times in transcripts.
+    pub began_ms: i64,
+    /// Evidence that may act names its session. Without it the session it holds may be any.
+    pub certain: bool,
 }
 
 /// Why a socket did not answer.

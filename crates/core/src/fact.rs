@@ -56,6 +56,21 @@ impl Stamp {
     }
 }
 
+/// Gives facts of boots that their observer could not count (its disk was full) the number that others counted for
+/// that boot. Those of a boot that nobody counted come last: what it lost is offered rather than hidden.
+pub fn count_boots(facts: &mut [Fact]) {
+    if facts.iter().all(|fact| fact.stamp.boot_number > 0) {
+        return;
+    }
+    let mut numbers: BTreeMap<Boot, u64> = BTreeMap::new();
+    for fact in facts.iter().filter(|fact| fact.stamp.boot_number > 0) {
+        numbers.insert(fact.stamp.boot.clone(), fact.stamp.boot_number);
+    }
+    for fact in facts.iter_mut().filter(|fact| fact.stamp.boot_number == 0) {
+        fact.stamp.boot_number = numbers.get(&fact.stamp.boot).copied().unwrap_or(u64::MAX);
+    }
+}
+
 /// One observation or decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {

@@ -115,8 +115,6 @@ pub struct EndSeen {
 pub struct LifeSeen {
     /// The newest look that answered.
     pub last_look: Option<Stamp>,
-    /// Every look that answered, by time since boot in nanoseconds (first and last are enough to judge by).
-    pub first_look_ns: u64,
     /// The newest snapshot that was kept.
     pub snapshot: Option<Snapshot>,
     /// Agent processes alive at the newest look.
@@ -162,6 +160,15 @@ impl Binding {
             }
         }
         out
+    }
+
+    /// Returns when its process began by the wall clock that first saw it, milliseconds since 1970.
+    ///
+    /// Only for comparing with times that others wrote by a wall clock, and only to ask where one would resume.
+    pub fn began_ms(&self) -> i64 {
+        let first = &self.first_seen;
+        let age_ms = (first.ns / 1_000_000) as i64 - self.process.since_boot_ms();
+        first.wall_ms - age_ms
     }
 }
 
@@ -296,7 +303,6 @@ impl Fold {
     fn look(&mut self, at: &Stamp, look: &Look) {
         let life = self.out.lives.entry(look.life.clone()).or_insert_with(|| LifeSeen {
             last_look: None,
-            first_look_ns: at.ns,
             snapshot: None,
             alive: BTreeSet::new(),
             oom_kills: None,

@@ -60,6 +60,13 @@ pub struct ProcessKey {
     pub start: u64,
 }
 
+impl ProcessKey {
+    /// Its start, milliseconds since boot; ticks are hundredths of a second.
+    pub const fn since_boot_ms(&self) -> i64 {
+        (self.start * 10) as i64
+    }
+}
+
 /// What the process table says of a pid in our own boot and namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {

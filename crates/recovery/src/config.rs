@@ -128,7 +128,7 @@ impl Config {
 
     /// The launcher for a program that was seen to start an agent.
     pub fn launcher(&self, through: &[String]) -> Option<&Launcher> {
-        self.launcher.iter().find(|launcher| through.iter().any(|name| *name == launcher.name))
+        self.launcher.iter().find(|launcher| through.contains(&launcher.name))
     }
 }
 

@@ -8,7 +8,9 @@ use reseat_agents::{Found, ResumeRequest, Transcript, agent};
 use reseat_core::fold::Binding;
 use reseat_core::ids::{AgentKind, SessionId, SessionKey};
 use reseat_core::mux::{PaneId, ServerLife};
-use reseat_core::plan::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+use reseat_core::plan::{
+    Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS,
+};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,8 +21,6 @@ use std::time::Duration;
 const DIRECTORY_DEADLINE: Duration = Duration::from_secs(1);
 /// More candidates than this help nobody to choose.
 const MAX_CANDIDATES: usize = 20;
-/// Times written by others' clocks are compared with this tolerance.
-const TOLERANCE_MS: i64 = 5_000;
 
 /// The disk, as far as plans ask about it.
 pub struct Disk<'a> {
@@ -164,14 +164,14 @@ impl Knowledge for Disk<'_> {
     }
 
     fn others_written_since(&self, binding: &Binding, session: &SessionId) -> bool {
-        let began = began_ms(binding);
+        let began = binding.began_ms();
         let Some(cwd) = &binding.launch.cwd else { return true };
         let written: Vec<Found> = self.with_home(binding.agent, &binding.home, |listed| {
             listed
                 .values()
                 .filter(|found| {
                     found.key.id != *session
-                        && found.modified_ms + TOLERANCE_MS >= began
+                        && found.modified_ms + WALL_TOLERANCE_MS >= began
                         && may_be_of(found, binding.agent, cwd)
                 })
                 .cloned()
@@ -307,12 +307,6 @@ fn side_files(key: &SessionKey) -> bool {
     let Ok(folders) = std::fs::read_dir(Path::new(&key.home).join("projects")) else { return false };
     key.agent == AgentKind::Claude
         && folders.flatten().any(|folder| folder.path().join(key.id.as_str()).is_dir())
-}
-
-/// When a process began by the wall clock of its first sighting, milliseconds since 1970.
-fn began_ms(binding: &Binding) -> i64 {
-    let first = &binding.first_seen;
-    first.wall_ms - ((first.ns / 1_000_000) as i64 - (binding.process.start * 10) as i64)
 }
 
 /// Asks in a thread of its own: a dead network file system must not hold the whole list.

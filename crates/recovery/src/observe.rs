@@ -158,8 +158,12 @@ fn add_held_by_bindings(folded: &Folded, view: &mut LiveView) {
         }
         let Some(held) = &binding.current else { continue };
         match view.agents.iter_mut().find(|live| live.process == binding.process) {
-            Some(live) if !live.sessions.contains(&held.session) => live.sessions.push(held.session.clone()),
-            Some(_) => {}
+            Some(live) => {
+                live.certain = true;
+                if !live.sessions.contains(&held.session) {
+                    live.sessions.push(held.session.clone());
+                }
+            }
             None => view.agents.push(reseat_core::ending::LiveAgent {
                 process: binding.process.clone(),
                 agent: binding.agent,
@@ -168,6 +172,8 @@ fn add_held_by_bindings(folded: &Folded, view: &mut LiveView) {
                 pane: binding.life.clone().zip(binding.pane),
                 interactive: true,
                 cwd: binding.launch.cwd.clone(),
+                began_ms: binding.began_ms(),
+                certain: true,
             }),
         }
     }

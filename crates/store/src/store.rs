@@ -7,7 +7,7 @@ use crate::damage;
 use crate::error::StoreError;
 use crate::facts::{Pending, Spool};
 use crate::migrate;
-use reseat_core::fact::{Body, Fact};
+use reseat_core::fact::{Body, Fact, count_boots};
 use reseat_core::ids::digest;
 use reseat_core::mux::Snapshot;
 use reseat_os::lock::{Guard, LockFile};
@@ -173,6 +173,7 @@ impl Reader {
             None => Vec::new(),
         };
         facts.extend(self.spool.read().facts.into_iter().map(|(_, fact)| fact));
+        count_boots(&mut facts);
         Ok(facts)
     }
 
@@ -222,6 +223,7 @@ impl Writer {
     pub fn facts(&self) -> Result<Vec<Fact>, StoreError> {
         let mut facts = read_facts(&self.connection, &self.path)?;
         facts.extend(self.spool.read().facts.into_iter().map(|(_, fact)| fact));
+        count_boots(&mut facts);
         Ok(facts)
     }
 

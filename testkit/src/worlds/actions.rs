@@ -81,7 +81,7 @@ impl World {
             let session = self.rng.below(3) as usize;
             let used =
                 |index: u32| life.windows.iter().any(|win| win.session == session && win.index == index);
-            let free = (0..).find(|index| !used(*index)).unwrap_or(0);
+            let free = (0..=u32::MAX).find(|index| !used(*index)).unwrap_or(0);
             let id = id.0;
             life.windows.push(Win { id, session, index: free, name: format!("w{id}"), panes: vec![index] });
         } else {
@@ -153,7 +153,8 @@ impl World {
         // Mostly a home is set up in one way; installing came later than some agents.
         let hooks = claude && self.now >= self.installed && self.rng.chance(85);
         let embedded = !claude && self.rng.chance(35);
-        let titled = !claude && self.seed % 3 != 0;
+        let keeps_former = embedded && self.rng.chance(70);
+        let titled = !claude && !self.seed.is_multiple_of(3);
         let registry = claude && self.rng.chance(80);
         let mut cwd = pane.map_or_else(|| self.dirs[0].clone(), |pane| self.panes[pane].cwd.clone());
         let (session, argv) = match want {
@@ -190,6 +191,7 @@ impl World {
             hooks,
             registry,
             embedded,
+            keeps_former,
             titled,
             is_pane_program: self.rng.chance(15),
             argv,
@@ -503,7 +505,9 @@ impl World {
             }
             1 => {
                 if let Some(target) = windows.iter().position(|window| window.panes.contains(&other)) {
-                    windows.iter_mut().for_each(|window| window.panes.retain(|place| *place != pane));
+                    for window in windows.iter_mut() {
+                        window.panes.retain(|place| *place != pane);
+                    }
                     windows[target].panes.push(pane);
                     windows.retain(|window| !window.panes.is_empty());
                 }

@@ -301,6 +301,7 @@ impl World {
         if sessions.is_empty() {
             sessions.extend(agent.argv.clone());
         }
+        let certain = !self.readings(at).is_empty();
         LiveAgent {
             process: agent.process.clone(),
             agent: agent.kind,
@@ -309,6 +310,9 @@ impl World {
             pane: seen_in.map(|pane| (self.life_of(pane).clone(), self.panes[pane].id)),
             interactive: true,
             cwd: Some(agent.cwd.clone()),
+            began_ms: self.wall.get(&agent.process.boot.id).copied().unwrap_or(0)
+                + agent.process.since_boot_ms(),
+            certain,
         }
     }
 }

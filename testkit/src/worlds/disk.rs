@@ -5,11 +5,10 @@ use reseat_core::fact::Was;
 use reseat_core::fold::Binding;
 use reseat_core::ids::{AgentKind, SessionId, SessionKey};
 use reseat_core::mux::{PaneId, ServerLife};
-use reseat_core::plan::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+use reseat_core::plan::{
+    Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS,
+};
 use std::collections::BTreeMap;
-
-/// Times of files are compared with this tolerance.
-const TOLERANCE_MS: i64 = 5_000;
 
 impl Knowledge for World {
     fn transcript(&self, key: &SessionKey) -> Known {
@@ -71,7 +70,7 @@ impl Knowledge for World {
                 && key.home == binding.home
                 && key.id != *session
                 && talk.file == File::Yes
-                && talk.written_ms + TOLERANCE_MS >= began
+                && talk.written_ms + WALL_TOLERANCE_MS >= began
                 && (talk.project == *cwd || talk.current == *cwd)
         })
     }

@@ -25,9 +25,5 @@ pub use tally::{Row, Tally, table};
 /// # Panics
 /// When the plan resumes anything wrong.
 pub fn run(seed: u64) -> Tally {
-    let mut w = model::World::live(seed);
-    if let Ok(a) = std::env::var("DBGAT") {
-        oracle::dbg(&w, a.parse().unwrap());
-    }
-    oracle::judge(&mut w)
+    oracle::judge(&mut model::World::live(seed))
 }

@@ -88,6 +88,8 @@ pub(super) struct Agent {
     pub(super) registry: bool,
     /// Codex without its shared server.
     pub(super) embedded: bool,
+    /// A Codex of its own that goes on holding the locks of the threads it showed before.
+    pub(super) keeps_former: bool,
     /// Codex writes its id into the title.
     pub(super) titled: bool,
     /// The pane was created with the agent as its program.
@@ -107,8 +109,8 @@ pub(super) struct Agent {
     pub(super) word_kept: bool,
     /// Some fact placed it on a pane.
     pub(super) bound: bool,
-    /// Stamp of the look that noticed that it was gone.
-    pub(super) gone: Option<u64>,
+    /// Stamp of the look that noticed that it was gone, and whether its pane was left then.
+    pub(super) gone: Option<(u64, bool)>,
     /// When its polite end without a word was kept.
     pub(super) other_end: Option<u64>,
 }

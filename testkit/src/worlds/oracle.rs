@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The documented loss window.
 const WINDOW: u64 = 2 * SECOND;
-/// A polite end counts as the user's after this time.
-const CLOSING: u64 = 10 * SECOND;
+/// A polite end counts as the user's after this time; the facts of one look are stamped some nanoseconds apart.
+const CLOSING: u64 = 10 * SECOND + 1_000;
 
 /// Why a resume that differs from the truth is no violation.
 enum Excuse {
@@ -61,8 +61,11 @@ fn add_held(folded: &Folded, view: &mut LiveView) {
         let Some(held) = &binding.current else { continue };
         let living: Option<&mut LiveAgent> =
             view.agents.iter_mut().find(|live| live.process == binding.process);
-        if let Some(live) = living.filter(|live| !live.sessions.contains(&held.session)) {
-            live.sessions.push(held.session.clone());
+        if let Some(live) = living {
+            live.certain = true;
+            if !live.sessions.contains(&held.session) {
+                live.sessions.push(held.session.clone());
+            }
         }
     }
 }
@@ -147,7 +150,7 @@ impl Oracle<'_> {
         // The same conversation may have been resumed elsewhere later, and ended there by the user.
         let later = (0..world.agents.len()).filter(|other| {
             let other = &world.agents[*other];
-            other.key() == key && self.after(other, agent) && other.bound
+            other.key() == key && Self::after(other, agent) && other.bound
         });
         for other in later {
             if matches!(world.agents[other].how, How::UserWord | How::UserClosed) {
@@ -161,7 +164,7 @@ impl Oracle<'_> {
         None
     }
 
-    fn after(&self, other: &Agent, agent: &Agent) -> bool {
+    fn after(other: &Agent, agent: &Agent) -> bool {
         let boot = |agent: &Agent| agent.process.boot.id[1..].parse::<u64>().unwrap_or(0);
         (boot(other), other.began) > (boot(agent), agent.ended)
     }
@@ -200,16 +203,17 @@ impl Oracle<'_> {
         if agent.hooks {
             return None;
         }
-        if let Some(excuse) = self.late(agent, agent.since(), agent.ended) {
+        // A live record shows a throwaway id for its first moments.
+        let shown = if agent.registry { agent.since().max(agent.began + WINDOW) } else { agent.since() };
+        if let Some(excuse) = self.late(agent, shown, agent.ended) {
             return Some(excuse);
         }
         let talk = self.world.disk.get(&agent.key())?;
         let base = self.world.wall.get(&agent.process.boot.id).copied().unwrap_or(0);
         let since = base + (agent.since() / 1_000_000) as i64;
         let silent = match agent.class() {
-            Class::OpenFile => talk.file == File::Missing,
             Class::Argv | Class::None => talk.file == File::Missing || talk.written_ms < since,
-            Class::Hook | Class::Registry | Class::Title => false,
+            Class::Hook | Class::Registry | Class::OpenFile | Class::Title => false,
         };
         silent.then_some(Excuse::Traceless)
     }
@@ -225,10 +229,10 @@ impl Oracle<'_> {
         if let Some(excuse) = self.late(agent, agent.ended, until).filter(|_| agent.other_end.is_none()) {
             return Some(excuse);
         }
-        let pane_left = agent.how != How::UserClosed && !agent.is_pane_program;
-        let noticed = [agent.other_end, agent.gone].into_iter().flatten().min()?;
+        let (gone, pane_left) = agent.gone.unzip();
+        let noticed = [agent.other_end, gone].into_iter().flatten().min()?;
         let confirmed = self.looks(agent).iter().any(|look| *look >= noticed + CLOSING);
-        (!pane_left && !confirmed).then_some(Excuse::Closing)
+        (pane_left != Some(true) && !confirmed).then_some(Excuse::Closing)
     }
 
     /// What became of every pane that held a living agent at the crash.
@@ -252,7 +256,7 @@ impl Oracle<'_> {
                 .world
                 .agents
                 .iter()
-                .any(|other| other.key() == agent.key() && (other.lives() || self.after(other, agent)))
+                .any(|other| other.key() == agent.key() && (other.lives() || Self::after(other, agent)))
                 || self.plan.entries.iter().any(|other| {
                     other.verdict == Verdict::Resume
                         && other.session.as_ref() == Some(&agent.session)
@@ -270,19 +274,6 @@ impl Oracle<'_> {
                 *tally.why_asked.entry(entry.reason.code.clone()).or_default() += 1;
             } else {
                 row.missed += 1;
-                if std::env::var("DBG").is_ok() {
-                    println!(
-                        "MISSED seed {} agent {at} {:?} {:?} since {} ended {} how {:?} crash {} entry {:?}",
-                        self.world.seed,
-                        agent.class(),
-                        agent.bound,
-                        agent.since(),
-                        agent.ended,
-                        agent.how,
-                        self.world.crashed,
-                        entry.map(|e| (&e.verdict, &e.reason.code))
-                    );
-                }
                 let none = if agent.bound { "no-entry" } else { "never-seen" };
                 let why = entry.map_or(none, |entry| entry.reason.code.as_str());
                 *tally.why_missed.entry(why.to_owned()).or_default() += 1;
@@ -324,33 +315,5 @@ impl Oracle<'_> {
             }
         }
         panic!("{out}")
-    }
-}
-pub(super) fn dbg(world: &World, at: usize) {
-    let folded = fold(&world.facts);
-    let agent = &world.agents[at];
-    let b = folded.bindings.iter().find(|b| b.process == agent.process);
-    println!(
-        "AGENT {agent:#?}\nBINDING {b:#?}\nENDING {:?}",
-        b.map(|b| reseat_core::ending::judge(b, &folded, &world.view()))
-    );
-    let other: Vec<_> = world
-        .agents
-        .iter()
-        .enumerate()
-        .filter(|(_, o)| o.pane == agent.pane || o.session == agent.session)
-        .map(|(i, o)| (i, o.pane, o.began, o.ended, o.how, o.session.clone(), o.class(), o.argv.clone()))
-        .collect();
-    println!("OTHERS {other:#?}");
-    for f in &world.facts {
-        let s = serde_json::to_string(f).unwrap_or_default();
-        if s.contains(&format!("\"pid\":{},\"start\":{}", agent.process.pid, agent.process.start)) {
-            println!("FACT {s}");
-        }
-    }
-    for h in &world.history {
-        if h.2.is_none() || h.2 == Some(at) {
-            println!("H {h:?}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What the capture code would have kept of the world: facts of hooks and of looks, no more and no less.
 
-use super::model::{File, How, MS, SECOND, World};
+use super::model::{Agent, File, How, MS, SECOND, World};
 use reseat_core::fact::{
     AgentEvent, Body, EndReason, Gone, Grade, HookEvent, KillMark, Launch, Look, PaneClaim, Reading, Sighting,
 };
@@ -136,10 +136,11 @@ impl World {
         {
             out.push(Reading { grade: Grade::Registry, session: shown.clone() });
         }
-        if agent.embedded && on_disk(&agent.session) {
-            out.push(Reading { grade: Grade::OpenFile, session: agent.session.clone() });
+        let title = self.shown_title(at);
+        if agent.embedded {
+            out.extend(Self::held_locks(agent, title.as_ref()));
         }
-        if let Some(shown) = self.shown_title(at) {
+        if let Some(shown) = title {
             let before = self.told.get(&agent.process).map(|seen| seen.title_id.as_deref());
             let same = before.is_some_and(|before| before == Some(shown.as_str()));
             let changed = before.is_some() && !same;
@@ -153,6 +154,29 @@ impl World {
                 out.push(Reading { grade, session: shown });
             }
         }
+        out
+    }
+
+    /// The threads whose locks a Codex of its own holds: from its start, prompted or not, and mostly the former ones
+    /// too. Several are guesses, but for the one that the title singles out.
+    fn held_locks(agent: &Agent, title: Option<&SessionId>) -> Vec<Reading> {
+        let mut held: Vec<SessionId> = Vec::new();
+        for (_, id, _) in agent.held.iter().filter(|_| agent.keeps_former) {
+            if *id != agent.session && !held.contains(id) {
+                held.push(id.clone());
+            }
+        }
+        held.push(agent.session.clone());
+        held.sort();
+        let alone = held.len() == 1;
+        let mut out: Vec<Reading> = held
+            .into_iter()
+            .map(|session| {
+                let proof = alone || title == Some(&session);
+                Reading { grade: if proof { Grade::OpenFile } else { Grade::Guess }, session }
+            })
+            .collect();
+        out.sort_by_key(|reading| reading.grade == Grade::OpenFile);
         out
     }
 
@@ -174,21 +198,23 @@ impl World {
             answering.iter().map(|server| (*server, self.snapshot(*server))).collect();
         let mut count = 0;
         let mut bodies = Vec::new();
+        let mut young = false;
         for index in self.running() {
             let Some(pane) = self.agents[index].pane else { continue };
             let Some(snapshot) = snapshots.get(&self.panes[pane].server) else { continue };
             let seen = self.sighting(index, pane, snapshot);
             self.agents[index].bound = true;
+            let agent = &self.agents[index];
+            let unread = !agent.hooks && !seen.readings.iter().any(|reading| reading.grade.may_act());
+            young |= unread && at - agent.began < 2 * SECOND;
             if self.told.get(&seen.process) != Some(&seen) {
                 bodies.push(Body::Sighting(seen));
             }
         }
         for index in 0..self.agents.len() {
             if let Some(gone) = self.gone(index, &answering) {
-                self.agents[index].gone = Some(at);
+                self.agents[index].gone = Some((at, gone.pane_left));
                 bodies.push(Body::Gone(gone));
-                // Later than ten seconds after it: then closed can be told from lost.
-                self.look_due = Some(at + 10 * SECOND + 50 * MS);
             }
         }
         for body in &bodies {
@@ -196,6 +222,14 @@ impl World {
                 self.told.insert(seen.process.clone(), seen.clone());
             }
         }
+        // Later than ten seconds after an end closed can be told from lost.
+        let told = |gone: u64| gone + 10 * SECOND + 50 * MS;
+        let closing = self.agents.iter().filter_map(|agent| agent.gone).map(|(gone, _)| told(gone));
+        self.look_due = closing
+            .filter(|due| *due > at)
+            .chain(young.then_some(at + LOOK_EVERY))
+            .chain(self.look_due)
+            .min();
         for (server, snapshot) in snapshots {
             let life = self.servers[server].life.clone();
             let alive = self

@@ -301,7 +301,7 @@ fn permission_mode(request: &ResumeRequest<'_>, flags: &[Flag<'_>], out: &mut Re
             out.dangerous = true;
         }
         Some(BYPASS) => {
-            out.notes.push(format!("{SKIP} not carried: it was in bypass mode, turn that on by hand"))
+            out.notes.push(format!("{SKIP} not carried: it was in bypass mode, turn that on by hand"));
         }
         // Newer versions call it `manual`; all know `default`.
         Some("manual") => out.argv.extend(["--permission-mode".into(), "default".into()]),

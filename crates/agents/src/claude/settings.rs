@@ -1,17 +1,18 @@
 //! Puts our hooks into the text of Claude's `settings.json` and takes them out again, byte by byte.
 //!
-//! Only text goes in and out; the caller reads and writes the file. Members of others, comments, line ends and
-//! indentation are never touched: a new member is spliced in behind the last one, in that one's style. What
+//! Only text goes in and out; the caller reads and writes the file. Members of others, line ends and indentation are
+//! never touched: a new member is spliced in behind the last one, in that one's style. What
 //! [`install`] writes for a container that was empty differs from what it writes for one that was missing, so that
 //! [`uninstall`] can tell which text there was before and give back exactly that.
 
+mod parse;
 mod splice;
 #[cfg(test)]
 mod tests;
 
-use jsonc_parser::ast::{Array, Object, ObjectProp, StringLit, Value};
-use jsonc_parser::common::Ranged as _;
+use parse::{Array, Text, Value};
 use splice::{Span, Style};
+use std::ops::Range;
 
 /// The events our hook is called for. All are known to every version with hooks: an unknown one makes Claude refuse
 /// the whole file.
@@ -24,7 +25,7 @@ const MARK: &str = "\u{feff}";
 /// The text cannot be edited and was not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// It is no JSON, comments and trailing commas allowed.
+    /// It is no JSON. Comments and trailing commas are none: Claude ignores a file that holds one.
     #[error("line {line}: cannot parse it: {why}")]
     Syntax {
         /// Line, from 1.
@@ -97,16 +98,13 @@ fn split(text: Option<&str>) -> (&str, Option<String>) {
 /// Whether our hooks are in a text and will be called.
 pub fn installed(text: &str) -> Installed {
     let body = text.strip_prefix(MARK).unwrap_or(text);
-    let Ok(Some(Value::Object(root))) = splice::parse(body) else { return Installed::None };
-    if last(&root, "disableAllHooks")
-        .and_then(|prop| prop.value.as_boolean_lit())
-        .is_some_and(|off| off.value)
-    {
+    let Ok(Some(Value::Object(root))) = parse::parse(body) else { return Installed::None };
+    if matches!(root.last("disableAllHooks"), Some(Value::Flag(true, _))) {
         return Installed::Disabled;
     }
-    let hooks = last(&root, "hooks").and_then(|prop| prop.value.as_object());
+    let hooks = root.last("hooks").and_then(Value::as_object);
     let program = |event: &str| {
-        let groups = last(hooks?, event)?.value.as_array()?;
+        let groups = hooks?.last(event)?.as_array()?;
         ours_in(groups).into_iter().next().map(|ours| ours.program)
     };
     let [first, second, third] = EVENTS.map(program);
@@ -153,33 +151,25 @@ struct Ours {
     alone: bool,
     program: String,
     /// Where the command's text lies, quotes and all.
-    command: (usize, usize),
+    command: Range<usize>,
 }
 
-fn ours_in(groups: &Array<'_>) -> Vec<Ours> {
+fn ours_in(groups: &Array) -> Vec<Ours> {
     let mut out = Vec::new();
     for (group, element) in groups.elements.iter().enumerate() {
-        let hooks =
-            element.as_object().and_then(|group| last(group, "hooks")).and_then(|prop| prop.value.as_array());
+        let hooks = element.as_object().and_then(|group| group.last("hooks")).and_then(Value::as_array);
         for (hook, element) in hooks.into_iter().flat_map(|hooks| hooks.elements.iter().enumerate()) {
-            let command: Option<&StringLit<'_>> = element
-                .as_object()
-                .and_then(|hook| last(hook, "command"))
-                .and_then(|prop| prop.value.as_string_lit());
+            let command: Option<&Text> =
+                element.as_object().and_then(|hook| hook.last("command")).and_then(Value::as_text);
             if let Some(command) = command
                 && let Some(program) = program_of(&command.value)
             {
                 let alone = hooks.is_some_and(|hooks| hooks.elements.len() == 1);
-                out.push(Ours { group, hook, alone, program, command: (command.start(), command.end()) });
+                out.push(Ours { group, hook, alone, program, command: command.at.clone() });
             }
         }
     }
     out
-}
-
-/// The property that counts: of several with one name the last.
-fn last<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
-    object.properties.iter().rev().find(|prop| prop.name.as_str() == name)
 }
 
 /// Returns the text with exactly one entry of ours for one event.
@@ -187,39 +177,31 @@ fn add(text: Option<&str>, event: &str, program: &str) -> Result<String, Setting
     let given = text.is_some();
     let text = text.unwrap_or_default();
     let style = Style::of(text);
-    let Some(value) = splice::parse(text)? else {
-        // White space and comments, or no file at all: only the latter gets a last line end.
+    let Some(value) = parse::parse(text)? else {
+        // White space, or no file at all: only the latter gets a last line end.
         let hooks = new_hooks(style, style.unit, event, program);
         let (newline, unit) = (style.newline, style.unit);
-        // A comment must not run into the bracket.
-        let gap = if text.trim_end_matches([' ', '\t']).ends_with('\n') || text.trim().is_empty() {
-            ""
-        } else {
-            newline
-        };
-        return Ok(format!(
-            "{text}{gap}{{{newline}{unit}{hooks}{newline}}}{}",
-            if given { "" } else { newline }
-        ));
+        let end = if given { "" } else { newline };
+        return Ok(format!("{text}{{{newline}{unit}{hooks}{newline}}}{end}"));
     };
     let Value::Object(root) = &value else { return Err(wrong(text, &value, "the whole text", "an object")) };
-    let Some(hooks) = last(root, "hooks") else {
+    let Some(hooks) = root.last("hooks") else {
         return Ok(splice::append(text, &root.into(), 1, |indent| new_hooks(style, indent, event, program)));
     };
-    let Value::Object(hooks) = &hooks.value else {
-        return Err(wrong(text, &hooks.value, "hooks", "an object"));
+    let Value::Object(hooks) = hooks else {
+        return Err(wrong(text, hooks, "hooks", "an object"));
     };
-    let Some(groups) = last(hooks, event) else {
+    let Some(groups) = hooks.last(event) else {
         return Ok(splice::append(text, &hooks.into(), 2, |indent| new_event(style, indent, event, program)));
     };
     let what = format!("hooks.{event}");
-    let Value::Array(groups) = &groups.value else { return Err(wrong(text, &groups.value, &what, "a list")) };
+    let Value::Array(groups) = groups else { return Err(wrong(text, groups, &what, "a list")) };
     for (at, element) in groups.elements.iter().enumerate() {
         let Value::Object(group) = element else {
             return Err(wrong(text, element, &format!("{what}[{at}]"), "an object"));
         };
-        if let Some(hooks) = last(group, "hooks").filter(|hooks| hooks.value.as_array().is_none()) {
-            return Err(wrong(text, &hooks.value, &format!("{what}[{at}].hooks"), "a list"));
+        if let Some(hooks) = group.last("hooks").filter(|hooks| hooks.as_array().is_none()) {
+            return Err(wrong(text, hooks, &format!("{what}[{at}].hooks"), "a list"));
         }
     }
     let mut ours = ours_in(groups);
@@ -228,7 +210,7 @@ fn add(text: Option<&str>, event: &str, program: &str) -> Result<String, Setting
         (Some(again), false) => add(Some(&without(text, groups, &again)), event, program),
         (Some(only), true) if only.program == program => Ok(text.to_owned()),
         (Some(only), true) => {
-            let (start, end) = only.command;
+            let Range { start, end } = only.command;
             Ok(format!("{}{}{}", &text[..start], quoted(program), &text[end..]))
         }
     }
@@ -245,15 +227,15 @@ fn new_event(style: Style<'_>, indent: &str, event: &str, program: &str) -> Stri
     format!("\"{event}\": [{newline}{indent}{unit}{}{newline}{indent}]", group(program))
 }
 
-fn wrong(text: &str, value: &Value<'_>, what: &str, wanted: &'static str) -> SettingsError {
-    let line = text[..value.start()].matches('\n').count() + 1;
+fn wrong(text: &str, value: &Value, what: &str, wanted: &'static str) -> SettingsError {
+    let line = text[..value.at().start].matches('\n').count() + 1;
     SettingsError::Shape { line, what: what.to_owned(), wanted }
 }
 
 /// The text without one entry of ours, and without its group when that holds nothing else.
-fn without(text: &str, groups: &Array<'_>, ours: &Ours) -> String {
-    let hooks = groups.elements[ours.group].as_object().and_then(|group| last(group, "hooks"));
-    match hooks.and_then(|prop| prop.value.as_array()) {
+fn without(text: &str, groups: &Array, ours: &Ours) -> String {
+    let hooks = groups.elements[ours.group].as_object().and_then(|group| group.last("hooks"));
+    match hooks.and_then(Value::as_array) {
         Some(hooks) if !ours.alone => splice::remove(text, &hooks.into(), ours.hook),
         _ => splice::remove(text, &groups.into(), ours.group),
     }
@@ -265,22 +247,16 @@ fn without(text: &str, groups: &Array<'_>, ours: &Ours) -> String {
     reason = "whether it is known, and whether there was a file, are two questions"
 )]
 fn before(text: &str, event: &str) -> Result<Option<Option<String>>, SettingsError> {
-    let Some(Value::Object(root)) = &splice::parse(text)? else { return Ok(None) };
-    let index = |object: &Object<'_>, name: &str| {
-        object.properties.iter().rposition(|prop| prop.name.as_str() == name)
-    };
-    let Some(at_hooks) = index(root, "hooks") else { return Ok(None) };
+    let Some(Value::Object(root)) = &parse::parse(text)? else { return Ok(None) };
+    let Some(at_hooks) = root.index("hooks") else { return Ok(None) };
     let Value::Object(hooks) = &root.properties[at_hooks].value else { return Ok(None) };
-    let Some(at_event) = index(hooks, event) else { return Ok(None) };
+    let Some(at_event) = hooks.index(event) else { return Ok(None) };
     let Value::Array(groups) = &hooks.properties[at_event].value else { return Ok(None) };
     let Some(ours) = ours_in(groups).pop() else { return Ok(None) };
-    let outside = (root.end() == text.len()).then(|| text[..root.start()].to_owned());
+    let outside = (root.at.end == text.len()).then(|| text[..root.at.start].to_owned());
     let candidates = [
         Some(None),
-        outside.clone().map(Some),
-        outside.map(|outside| {
-            Some(outside.strip_suffix(Style::of(text).newline).unwrap_or_default().to_owned())
-        }),
+        outside.map(Some),
         Some(Some(splice::remove(text, &root.into(), at_hooks))),
         Some(Some(splice::remove(text, &hooks.into(), at_event))),
         Some(Some(without(text, groups, &ours))),
@@ -291,18 +267,16 @@ fn before(text: &str, event: &str) -> Result<Option<Option<String>>, SettingsErr
     Ok(candidates.into_iter().flatten().find(gives))
 }
 
-/// The text without one entry of ours, wherever it is, and without containers that are empty then and hold no
-/// comment. Nothing when there is none left.
+/// The text without one entry of ours, wherever it is, and without containers that are empty then. Nothing when there
+/// is none left.
 fn without_one(text: &str) -> Result<Option<String>, SettingsError> {
-    let Some(Value::Object(root)) = &splice::parse(text)? else { return Ok(None) };
-    for (at_hooks, hooks) in
-        root.properties.iter().enumerate().filter(|(_, prop)| prop.name.as_str() == "hooks")
-    {
+    let Some(Value::Object(root)) = &parse::parse(text)? else { return Ok(None) };
+    for (at_hooks, hooks) in root.properties.iter().enumerate().filter(|(_, prop)| prop.name == "hooks") {
         let Value::Object(hooks) = &hooks.value else { continue };
         for (at_event, groups) in hooks.properties.iter().enumerate() {
             let Value::Array(groups) = &groups.value else { continue };
             let Some(ours) = ours_in(groups).pop() else { continue };
-            let empties = |span: Span| span.holds_only_one(text);
+            let empties = |span: Span| span.holds_only_one();
             return Ok(Some(if !ours.alone || !empties(groups.into()) {
                 without(text, groups, &ours)
             } else if empties(hooks.into()) {

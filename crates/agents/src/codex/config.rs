@@ -141,7 +141,7 @@ fn place(text: &str) -> Result<Place, ConfigError> {
             return Err(shape(at, "tui.terminal_title is not a list"));
         };
         let span = items.span().ok_or_else(|| shape(at, "tui.terminal_title cannot be located"))?;
-        let last_end = items.iter().filter_map(|item| item.span()).map(|span| span.end).max();
+        let last_end = items.iter().filter_map(Value::span).map(|span| span.end).max();
         let has_id = items.iter().any(|item| item.as_str() == Some(ITEM));
         return Ok(Place::Array { open: span.start, last_end, close: span.end, has_id });
     }

@@ -42,7 +42,11 @@ fn newest_state(home: &Path) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// The rollout path of a thread's row: `None` when the database cannot be read, `Some(None)` when it has no row.
+/// The rollout path of a thread's row.
+#[expect(
+    clippy::option_option,
+    reason = "`None` when the database cannot be read, `Some(None)` when it has no row"
+)]
 fn row(path: &Path, id: &SessionId) -> Option<Option<String>> {
     let copy = Copy::of(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;

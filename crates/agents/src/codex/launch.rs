@@ -235,12 +235,11 @@ fn carried(args: &[&str]) -> Vec<String> {
         }
         let (name, joined) = arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)));
         if VALUES.contains(&name) {
-            let value = match joined {
-                Some(value) => Some(value),
-                None => {
-                    at += 1;
-                    args.get(at - 1).copied()
-                }
+            let value = if let Some(value) = joined {
+                Some(value)
+            } else {
+                at += 1;
+                args.get(at - 1).copied()
             };
             if let Some(value) = value.filter(|value| !is_secret(name, value)) {
                 out.extend([name.to_owned(), value.to_owned()]);

@@ -43,10 +43,10 @@ fn print(found: &Match) {
     } else {
         let mut command = String::new();
         if let Some(cwd) = &found.cwd {
-            command.push_str(&format!("cd {} && ", quote(cwd)));
+            command += &format!("cd {} && ", quote(cwd));
         }
         for (name, value) in &found.env {
-            command.push_str(&format!("{name}={} ", quote(value)));
+            command += &format!("{name}={} ", quote(value));
         }
         command.push_str(&found.argv.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" "));
         show::out(&format!("  {}", plain(&command)));
@@ -68,7 +68,8 @@ fn print(found: &Match) {
 /// Quotes a word for a POSIX shell.
 pub(super) fn quote(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
+    // zsh expands a word that begins with `=`.
+    if !word.is_empty() && !word.starts_with('=') && word.bytes().all(plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -84,5 +85,6 @@ mod tests {
         assert_eq!(quote("/w/a'$(touch PWNED)'b"), r"'/w/a'\''$(touch PWNED)'\''b'");
         assert_eq!(quote("--resume"), "--resume");
         assert_eq!(quote(""), "''");
+        assert_eq!(quote("=work"), "'=work'");
     }
 }

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use clap::CommandFactory as _;
 use std::path::Path;
 
+#[expect(clippy::unnecessary_wraps, reason = "every command ends in an outcome")]
 pub(crate) fn completions(shell: clap_complete::Shell) -> Outcome {
     clap_complete::generate(shell, &mut Cli::command(), "reseat", &mut std::io::stdout().lock());
     Ok(Exit::Done)

@@ -17,7 +17,7 @@ pub(crate) fn run(context: &Context, args: &PlanArgs, json: bool) -> Outcome {
     if json {
         show::json(&plan);
     } else {
-        print(&plan);
+        print(context, &plan);
     }
     Ok(exit(&plan))
 }
@@ -33,19 +33,20 @@ pub(super) fn exit(plan: &Plan) -> Exit {
     }
 }
 
-pub(super) fn print(plan: &Plan) {
+pub(super) fn print(context: &Context, plan: &Plan) {
     let now = reseat_os::clock::wall_ms();
     if plan.entries.is_empty() {
         show::out("nothing to restore");
         return;
     }
-    for incident in &plan.incidents {
-        let ago = reseat_recovery::time::ago(incident.last_seen_ms, now);
-        show::out(&format!("{} ({ago} ago)", plain(&incident.text)));
-    }
-    let rows: Vec<Vec<String>> = plan.entries.iter().map(row).collect();
-    show::table(&rows);
-    for entry in &plan.entries {
+    let rows: Vec<Vec<String>> = plan.entries.iter().map(|entry| row(context, entry)).collect();
+    let mut under = None;
+    for (entry, line) in plan.entries.iter().zip(show::lines(&rows)) {
+        if under != Some(&entry.incident) {
+            under = Some(&entry.incident);
+            show::out(&heading(plan, entry, now));
+        }
+        show::out(&line);
         details(entry, now);
     }
     for build in &plan.builds {
@@ -61,23 +62,32 @@ pub(super) fn print(plan: &Plan) {
     show::out(&format!("{} · {}", plan.plan, summary.join(", ")));
 }
 
-fn row(entry: &Entry) -> Vec<String> {
+fn heading(plan: &Plan, entry: &Entry, now: i64) -> String {
+    match plan.incidents.iter().find(|incident| entry.incident.as_ref() == Some(&incident.id)) {
+        Some(incident) => {
+            let ago = reseat_recovery::time::ago(incident.last_seen_ms, now);
+            format!("{} ({ago} ago)", plain(&incident.text))
+        }
+        None if entry.agent.is_none() => "other panes of these windows".into(),
+        None => "besides".into(),
+    }
+}
+
+fn row(context: &Context, entry: &Entry) -> Vec<String> {
     vec![
-        entry.verdict.name().to_owned(),
+        format!("  {:7}", entry.verdict.name()),
         super::status::place(&entry.surface),
         entry.agent.map_or("shell", |agent| agent.name()).to_owned(),
         entry.session.as_ref().map(|id| super::status::short_id(id.as_str())).unwrap_or_default(),
-        entry.reason.text.clone(),
         entry.label.clone().unwrap_or_default(),
-        entry.cwd.clone().unwrap_or_default(),
+        entry.cwd.as_deref().map(|cwd| show::directory(cwd, &context.home)).unwrap_or_default(),
+        entry.entry.to_string(),
     ]
 }
 
+/// What follows an entry's line: the command where there is one, else why there is none.
 fn details(entry: &Entry, now: i64) {
-    if entry.verdict == Verdict::Shell && entry.agent.is_none() {
-        return;
-    }
-    let place = super::status::place(&entry.surface);
+    const INDENT: &str = "          ";
     if entry.verdict == Verdict::Resume {
         let words: Vec<String> = entry
             .env
@@ -85,17 +95,21 @@ fn details(entry: &Entry, now: i64) {
             .map(|(name, value)| format!("{name}={}", super::find::quote(value)))
             .chain(entry.argv.iter().map(|arg| super::find::quote(arg)))
             .collect();
-        show::out(&format!("{place} ({}): {}", entry.entry, plain(&words.join(" "))));
-    } else {
-        show::out(&format!("{place} ({}):", entry.entry));
+        show::out(&format!("{INDENT}{}", plain(&words.join(" "))));
+    }
+    if entry.agent.is_some() {
+        show::out(&format!("{INDENT}{}", plain(&entry.reason.text)));
     }
     for candidate in &entry.candidates {
         let mark = if entry.preselected.as_ref() == Some(&candidate.session) { "*" } else { " " };
         let ago = reseat_recovery::time::ago(candidate.last_active_ms, now);
         let title = candidate.title.as_deref().map(plain).unwrap_or_default();
-        show::out(&format!("  {mark} --pick {}={}  {ago} ago  {title}", entry.surface.id, candidate.session));
+        show::out(&format!(
+            "{INDENT}{mark} --pick {}={}  {ago} ago  {title}",
+            entry.surface.id, candidate.session
+        ));
     }
     for note in &entry.notes {
-        show::out(&format!("    note: {}", plain(note)));
+        show::out(&format!("{INDENT}note: {}", plain(note)));
     }
 }

@@ -26,12 +26,12 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs, json: bool) -> Outcome 
             if json {
                 show::json(&plan);
             } else {
-                super::plan::print(&plan);
+                super::plan::print(context, &plan);
                 show::err("reseat: nothing was done; --yes restores this without a question");
             }
             return Ok(if plan.entries.is_empty() { Exit::Nothing } else { Exit::NeedsPerson });
         }
-        super::plan::print(&plan);
+        super::plan::print(context, &plan);
         picks.extend(answers(&plan, &picks));
         if !plan.has_resumable() && picks.is_empty() {
             return Ok(super::plan::exit(&plan));

@@ -17,7 +17,9 @@ pub(crate) fn run(context: &Context, command: &SnapshotCommand, json: bool) -> O
             if json {
                 show::json(&snapshot);
             } else {
-                lines(&snapshot).iter().for_each(|line| show::out(line));
+                for line in lines(&snapshot) {
+                    show::out(&line);
+                }
             }
             Ok(Exit::Done)
         }
@@ -31,8 +33,11 @@ pub(crate) fn run(context: &Context, command: &SnapshotCommand, json: bool) -> O
                     &serde_json::json!({ "schema": reseat_core::plan::SCHEMA, "gone": gone, "new": new }),
                 );
             } else {
-                gone.iter().for_each(|line| show::out(&format!("- {line}")));
-                new.iter().for_each(|line| show::out(&format!("+ {line}")));
+                for (sign, line) in
+                    gone.iter().map(|line| ('-', line)).chain(new.iter().map(|line| ('+', line)))
+                {
+                    show::out(&format!("{sign} {line}"));
+                }
             }
             Ok(Exit::Done)
         }

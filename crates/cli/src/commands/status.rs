@@ -12,12 +12,12 @@ pub(crate) fn run(context: &Context, json: bool) -> Outcome {
     if json {
         show::json(&status);
     } else {
-        print(&status);
+        print(context, &status);
     }
     Ok(Exit::Done)
 }
 
-pub(super) fn print(status: &Status) {
+pub(super) fn print(context: &Context, status: &Status) {
     let now = reseat_os::clock::wall_ms();
     let groups: [(&str, &[Item]); 4] = [
         ("live", &status.live),
@@ -27,7 +27,7 @@ pub(super) fn print(status: &Status) {
     ];
     for (name, items) in groups.iter().filter(|(_, items)| !items.is_empty()) {
         show::out(&format!("{name} ({})", items.len()));
-        let rows: Vec<Vec<String>> = items.iter().map(|item| row(item, now)).collect();
+        let rows: Vec<Vec<String>> = items.iter().map(|item| row(context, item, now)).collect();
         show::table(&rows);
     }
     for other in &status.unsupported {
@@ -40,7 +40,7 @@ pub(super) fn print(status: &Status) {
     }
 }
 
-fn row(item: &Item, now: i64) -> Vec<String> {
+fn row(context: &Context, item: &Item, now: i64) -> Vec<String> {
     let place = place(&item.surface);
     let age = reseat_recovery::time::ago(item.last_seen_ms, now);
     vec![
@@ -50,7 +50,7 @@ fn row(item: &Item, now: i64) -> Vec<String> {
         age,
         item.ending.text.clone(),
         item.label.clone().unwrap_or_default(),
-        item.cwd.clone().unwrap_or_default(),
+        item.cwd.as_deref().map(|cwd| show::directory(cwd, &context.home)).unwrap_or_default(),
     ]
 }
 

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const CLAUDE: &str = include_str!("../../src/commands/demo/claude.sh");
 const CODEX: &str = include_str!("../../src/commands/demo/codex.sh");
 /// Long enough for a machine with other things to do.
-pub const DEADLINE: Duration = Duration::from_secs(40);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 
-pub struct World {
+pub(crate) struct World {
     dir: tempfile::TempDir,
     pub env: BTreeMap<String, String>,
     proc: Proc,
@@ -28,20 +28,20 @@ pub struct World {
 
 /// What a call of the binary gave.
 #[derive(Debug)]
-pub struct Out {
+pub(crate) struct Out {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Out {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("rs-").tempdir_in("/tmp").unwrap();
         let root = dir.path();
         let mut private = std::fs::DirBuilder::new();
@@ -71,42 +71,42 @@ impl World {
         world
     }
 
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.dir.path()
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.root().join("home")
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.root().join("state")
     }
 
     /// Puts a program where people's agents lie.
-    pub fn script(&self, name: &str, text: &str) {
+    pub(crate) fn script(&self, name: &str, text: &str) {
         let path = self.home().join(".local/bin").join(name);
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Changes the Claude stand-in: `add` runs before its first line of work.
-    pub fn claude_with(&self, add: &str) {
+    pub(crate) fn claude_with(&self, add: &str) {
         self.script("claude", &CLAUDE.replace("cwd=$(pwd -P)", &format!("cwd=$(pwd -P)\n{add}")));
     }
 
-    pub fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         let uid = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap());
         self.root().join(format!("t/tmux-{uid}/default"))
     }
 
-    pub fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(&self.env).current_dir(self.root()).stdin(Stdio::null());
         command
     }
 
-    pub fn reseat(&self, args: &[&str]) -> Out {
+    pub(crate) fn reseat(&self, args: &[&str]) -> Out {
         let output = self.command(env!("CARGO_BIN_EXE_reseat")).args(args).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Out {
@@ -116,48 +116,48 @@ impl World {
         }
     }
 
-    pub fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let mut all = args.to_vec();
         all.push("--json");
         self.reseat(&all).json()
     }
 
-    pub fn tmux(&self, args: &[&str]) -> String {
+    pub(crate) fn tmux(&self, args: &[&str]) -> String {
         let output = self.command("tmux").args(["-u", "-f", "/dev/null"]).args(args).output().unwrap();
         assert!(output.status.success(), "tmux {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// A session with one window in a directory below the home.
-    pub fn session(&self, name: &str, dir: &str) {
+    pub(crate) fn session(&self, name: &str, dir: &str) {
         let cwd = self.home().join(dir).display().to_string();
         self.tmux(&["new-session", "-d", "-s", name, "-x", "120", "-y", "40", "-c", &cwd]);
     }
 
-    pub fn split(&self, target: &str, dir: &str) {
+    pub(crate) fn split(&self, target: &str, dir: &str) {
         let cwd = self.home().join(dir).display().to_string();
         self.tmux(&["split-window", "-d", "-t", target, "-c", &cwd]);
     }
 
-    pub fn screen(&self, pane: &str) -> String {
+    pub(crate) fn screen(&self, pane: &str) -> String {
         self.tmux(&["capture-pane", "-p", "-t", pane])
     }
 
     /// What the person in the test types.
-    pub fn types(&self, pane: &str, text: &str) {
+    pub(crate) fn types(&self, pane: &str, text: &str) {
         self.tmux(&["send-keys", "-t", pane, "-l", text]);
         self.tmux(&["send-keys", "-t", pane, "Enter"]);
     }
 
     /// Starts an agent and waits until it is ready; returns its session's id.
-    pub fn start(&self, pane: &str, agent: &str, told: &str) -> String {
+    pub(crate) fn start(&self, pane: &str, agent: &str, told: &str) -> String {
         self.types(pane, &format!("{agent} '{told}'"));
         wait_for(&format!("{agent} in {pane}"), || self.screen(pane).contains("stand-in ready"));
         self.id_of(told)
     }
 
     /// The session in whose transcript something was said.
-    pub fn id_of(&self, told: &str) -> String {
+    pub(crate) fn id_of(&self, told: &str) -> String {
         let mut files = Vec::new();
         walk(&self.home(), &mut files);
         let found: Vec<String> = files
@@ -174,28 +174,28 @@ impl World {
     }
 
     /// Asks the agent in a pane what it was told first.
-    pub fn asks(&self, pane: &str, want: &str) {
+    pub(crate) fn asks(&self, pane: &str, want: &str) {
         self.types(pane, "who");
         let want = format!("I AM {want}");
         wait_for(&format!("{want:?} in {pane}"), || self.screen(pane).contains(&want));
     }
 
     /// One look, kept.
-    pub fn look(&self) {
+    pub(crate) fn look(&self) {
         let out = self.reseat(&["snapshot", "take"]);
         assert_eq!(out.code, 0, "{out:?}");
     }
 
-    pub fn server(&self) -> u32 {
+    pub(crate) fn server(&self) -> u32 {
         self.tmux(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap()
     }
 
-    pub fn pane_pid(&self, pane: &str) -> u32 {
+    pub(crate) fn pane_pid(&self, pane: &str) -> u32 {
         self.tmux(&["display-message", "-p", "-t", pane, "#{pane_pid}"]).trim().parse().unwrap()
     }
 
     /// The processes below one, itself first.
-    pub fn below(&self, pid: u32) -> Vec<ProcessKey> {
+    pub(crate) fn below(&self, pid: u32) -> Vec<ProcessKey> {
         let boot = reseat_os::boot::current_boot(&self.proc).unwrap();
         let table = self.proc.table().unwrap();
         let tree = Tree::new(table.iter().map(|stat| Row {
@@ -209,7 +209,7 @@ impl World {
     }
 
     /// The agent below a pane.
-    pub fn agent_pid(&self, pane: &str) -> u32 {
+    pub(crate) fn agent_pid(&self, pane: &str) -> u32 {
         let agents = self.below(self.pane_pid(pane));
         let found = agents.iter().find(|key| {
             self.proc.stat(key.pid).is_some_and(|stat| stat.comm == "claude" || stat.comm == "codex")
@@ -218,7 +218,7 @@ impl World {
     }
 
     /// Ends processes at once and waits until they are gone.
-    pub fn kill(&self, doomed: &[ProcessKey]) {
+    pub(crate) fn kill(&self, doomed: &[ProcessKey]) {
         for key in doomed {
             reseat_os::spawn::end_process(key.pid);
         }
@@ -228,12 +228,12 @@ impl World {
     }
 
     /// The server and all below it, at once.
-    pub fn crash(&self) {
+    pub(crate) fn crash(&self) {
         self.kill(&self.below(self.server()));
     }
 
     /// Live agents of the home by session, counted.
-    pub fn running(&self) -> BTreeMap<String, usize> {
+    pub(crate) fn running(&self) -> BTreeMap<String, usize> {
         let mut out = BTreeMap::new();
         let status = self.json(&["status"]);
         for item in status["live"].as_array().unwrap() {
@@ -266,7 +266,7 @@ pub fn walk(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + DEADLINE;
     while !holds() {
         assert!(Instant::now() < until, "waited in vain for {what}");
@@ -275,7 +275,7 @@ pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The verdict and session of each entry with an agent, by place.
-pub fn verdicts(plan: &Value) -> BTreeMap<String, (String, String)> {
+pub(crate) fn verdicts(plan: &Value) -> BTreeMap<String, (String, String)> {
     plan["entries"]
         .as_array()
         .unwrap()
@@ -295,7 +295,7 @@ pub fn verdicts(plan: &Value) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
-pub fn pairs(rows: &[(&str, &str, &str)]) -> BTreeMap<String, (String, String)> {
+pub(crate) fn pairs(rows: &[(&str, &str, &str)]) -> BTreeMap<String, (String, String)> {
     rows.iter()
         .map(|(place, verdict, session)| {
             ((*place).to_owned(), ((*verdict).to_owned(), (*session).to_owned()))

@@ -111,6 +111,9 @@ pub enum Directory {
     Forbidden,
 }
 
+/// Times written by others' clocks are compared with this tolerance, milliseconds.
+pub const WALL_TOLERANCE_MS: i64 = 5_000;
+
 /// Answers about agents, transcripts and directories.
 pub trait Knowledge {
     /// What is known of a conversation.

@@ -9,7 +9,7 @@ mod target;
 mod types;
 mod verdict;
 
-pub use knowledge::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+pub use knowledge::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS};
 pub use types::{
     Build, Candidate, Entry, Evidence, Incident, PaneBuild, Plan, Reason, SCHEMA, SurfaceView, Verdict,
     WindowBuild,
@@ -48,6 +48,7 @@ pub fn compute(folded: &Folded, view: &LiveView, know: &dyn Knowledge, policy: &
     let mut entries = verdict::entries(folded, &endings, view, know, policy, &in_scope);
     let builds = target::builds(folded, view, know, policy, &mut entries);
     verdict::once_each(&mut entries);
+    in_order(&mut entries, &incidents);
     verdict::limit(&mut entries, policy.capacity);
     let mut plan = Plan {
         schema: SCHEMA,
@@ -64,6 +65,21 @@ pub fn compute(folded: &Folded, view: &LiveView, know: &dyn Knowledge, policy: &
     };
     plan.seal();
     plan
+}
+
+/// The order of the listing is the order of the restore: the newest incident first, then place by place.
+fn in_order(entries: &mut [Entry], incidents: &[Incident]) {
+    entries.sort_by_cached_key(|entry| {
+        let rank = |incident: &String| incidents.iter().position(|other| other.id == *incident);
+        let place = &entry.surface;
+        (
+            entry.incident.as_ref().and_then(rank).unwrap_or(usize::MAX),
+            place.socket.clone(),
+            place.session.clone(),
+            place.window,
+            place.pane,
+        )
+    });
 }
 
 impl Plan {

@@ -1,6 +1,6 @@
 //! One verdict per lost surface.
 
-use super::knowledge::{Conversation, Directory, Kind, Knowledge, Known};
+use super::knowledge::{Conversation, Directory, Kind, Knowledge, Known, WALL_TOLERANCE_MS};
 use super::types::{Candidate, Entry, Evidence, Plan, Reason, SurfaceView, Verdict};
 use super::{PickError, Policy};
 use crate::ending::{Ending, LifeNow, LiveView, life_now};
@@ -241,6 +241,18 @@ impl Judge<'_> {
             self.offer(binding, entry, vec![session]);
             return;
         }
+        if let Some(pid) = self.perhaps_held(index, binding, &known) {
+            entry.verdict = Verdict::Choose;
+            entry.reason = Reason::new(
+                "perhaps-continued",
+                format!(
+                    "it was written after pid {pid} began, an agent whose conversation could not be read: \
+                     it may have been continued there"
+                ),
+            );
+            self.offer(binding, entry, vec![session]);
+            return;
+        }
         if let Err(block) = self.usable(binding, &session, &known, entry) {
             match block {
                 Block::Previous(reason) => {
@@ -280,7 +292,7 @@ impl Judge<'_> {
             self.offer(binding, entry, vec![session]);
             return;
         }
-        if !binding.disputed.is_empty() && binding.current.is_some() {
+        if binding.disputed.iter().any(|reading| reading.session != session) {
             let mut sessions: Vec<SessionId> =
                 binding.disputed.iter().map(|reading| reading.session.clone()).collect();
             sessions.push(session);
@@ -330,6 +342,30 @@ impl Judge<'_> {
                     || other.argv_session.as_ref() == Some(session)
                     || other.disputed.iter().any(|reading| reading.session == *session))
         })
+    }
+
+    /// The pid of an agent that began after this one was last seen, of which no evidence that may act names a
+    /// conversation, when this one was written since it began: then it may have been resumed there.
+    fn perhaps_held(&self, index: usize, binding: &Binding, known: &Known) -> Option<u32> {
+        let written_since = |began_ms: i64| known.last_activity_ms + WALL_TOLERANCE_MS >= began_ms;
+        let later = self.folded.bindings.iter().skip(index + 1).find(|other| {
+            other.current.is_none()
+                && other.agent == binding.agent
+                && other.home == binding.home
+                && other.first_seen.order() > binding.last_seen.order()
+                && written_since(other.began_ms())
+        });
+        let living = || {
+            self.view.agents.iter().find(|live| {
+                !live.certain
+                    && live.agent == binding.agent
+                    && live.home == binding.home
+                    && live.interactive
+                    && live.began_ms > binding.last_seen.wall_ms - WALL_TOLERANCE_MS
+                    && written_since(live.began_ms)
+            })
+        };
+        later.map(|other| other.process.pid).or_else(|| living().map(|live| live.process.pid))
     }
 
     fn has_conversation(&self, binding: &Binding, session: &SessionId) -> bool {

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// How long a look waits for the store.
 const STORE_DEADLINE: Duration = Duration::from_secs(2);
 
+/// Agents this young may not have told their conversation yet.
+const YOUNG: Duration = Duration::from_secs(2);
+
 /// What a look did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looked {
@@ -25,6 +28,8 @@ pub struct Looked {
     pub servers: usize,
     /// Something ended politely a moment ago: another look in ten seconds tells closed from lost.
     pub closing: bool,
+    /// An agent began a moment ago and nothing names its conversation yet: another look in two seconds will.
+    pub young: bool,
     /// The store could not be written; the facts are in the spool.
     pub spooled: bool,
 }
@@ -46,8 +51,12 @@ pub fn look(context: &Context) -> Result<Looked, LookError> {
     let facts = facts_of(&stamp, &known, &folded, &observed);
     let closing =
         folded.bindings.iter().any(|binding| judge(binding, &folded, &observed.view) == Ending::Closing);
-    let mut looked =
-        Looked { facts: facts.len(), servers: observed.view.servers.len(), closing, spooled: false };
+    let young = observed.view.agents.iter().any(|live| {
+        let age_ns = stamp.ns.saturating_sub(live.process.since_boot_ms() as u64 * 1_000_000);
+        live.pane.is_some() && live.interactive && !live.certain && age_ns < YOUNG.as_nanos() as u64
+    });
+    let servers = observed.view.servers.len();
+    let mut looked = Looked { facts: facts.len(), servers, closing, young, spooled: false };
     if facts.is_empty() {
         return Ok(looked);
     }

@@ -72,7 +72,8 @@ fn mark_pending(state: &Path) -> bool {
     }
 }
 
-/// Looks until nothing is pending and nothing is closing. Returns at once when another process does it already.
+/// Looks until nothing is pending, closing or too young to be read. Returns at once when another process does it
+/// already.
 pub fn run(context: &Context) {
     loop {
         let Ok(Some(guard)) = lock(&context.state).try_lock() else { return };
@@ -83,14 +84,18 @@ pub fn run(context: &Context) {
                 .and_then(|text| text.trim().parse::<u64>().ok())
                 .unwrap_or(0);
             let since = boottime_ns().saturating_sub(before);
-            if before > 0 && before < boottime_ns() && since < APART.as_nanos() as u64 {
-                std::thread::sleep(APART - Duration::from_nanos(since));
+            if before > 0 && before < boottime_ns() {
+                std::thread::sleep(APART.saturating_sub(Duration::from_nanos(since)));
             }
             let _ = std::fs::remove_file(mark(&context.state));
             // Lost at a kill: the next look then comes sooner.
             let _ = std::fs::write(last(&context.state), boottime_ns().to_string());
-            let closing = look(context).is_ok_and(|looked| looked.closing);
-            if closing {
+            let looked = look(context).unwrap_or_default();
+            if looked.young {
+                // The next one waits until it is two seconds apart.
+                continue;
+            }
+            if looked.closing {
                 wait_for_mark(context, CLOSING_WAIT + Duration::from_millis(200));
                 continue;
             }

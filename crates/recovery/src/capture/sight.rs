@@ -99,13 +99,11 @@ impl Pass<'_> {
             let placed = standing
                 .as_ref()
                 .filter(|(_, standing)| matches!(standing, Standing::TopLevel { .. }) && !found.headless);
-            let mut readings = self.readings(adapter, found, &home, own);
-            let mut title_id = None;
-            if let Some((pane, _)) = placed
-                && let Some(prefix) = adapter.title_id(&pane.title)
-            {
-                readings.extend(self.title_reading(adapter, found, &key, &home, &prefix));
-                title_id = Some(prefix);
+            let title_id = placed.and_then(|(pane, _)| adapter.title_id(pane.title));
+            let mut readings = self.readings(adapter, found, &home, own, title_id.as_deref());
+            let holds_files = found.kind == AgentKind::Codex && !readings.is_empty();
+            if let Some(prefix) = &title_id {
+                readings.extend(self.title_reading(adapter, found, &key, &home, prefix));
             }
             let argv_session = adapter.argv_session(&found.view);
             let mut launch = adapter.launch(&found.view, &env);
@@ -114,6 +112,7 @@ impl Pass<'_> {
             if launch.version.is_none() {
                 launch.version = own.and_then(|entry| entry.version.clone());
             }
+            let certain = readings.iter().any(|reading| reading.grade.may_act());
             let mut sessions: Vec<SessionId> =
                 readings.iter().map(|reading| reading.session.clone()).collect();
             if sessions.is_empty() {
@@ -129,6 +128,8 @@ impl Pass<'_> {
                 pane: standing.as_ref().map(|(pane, _)| (pane.life.clone(), pane.id)),
                 interactive: !found.headless,
                 cwd: launch.cwd.clone(),
+                began_ms: self.started_wall_ms(&found.stat),
+                certain,
             });
             let Some((pane, _)) = placed else { continue };
             if let Some(session) = argv_session {
@@ -142,10 +143,10 @@ impl Pass<'_> {
                 pane: pane.id,
                 place: self.servers.get(pane.life).and_then(|snapshot| snapshot.place(pane.id)),
                 shared_server: found.kind == AgentKind::Codex
-                    && !readings.iter().any(|reading| reading.grade == Grade::OpenFile)
+                    && !holds_files
                     && reseat_agents::codex::shared_server(&home)
                         .is_some_and(|server| seen.starts.get(&server.pid) == Some(&server.start)),
-                was: own.map_or_else(|| was_by_title(found.kind, &pane.title), |entry| entry.was),
+                was: own.map_or_else(|| was_by_title(found.kind, pane.title), |entry| entry.was),
                 readings,
                 title_id,
                 launch,
@@ -206,6 +207,7 @@ impl Pass<'_> {
         found: &Candidate,
         home: &Path,
         own: Option<&RegistryEntry>,
+        title: Option<&str>,
     ) -> Vec<Reading> {
         let mut out = Vec::new();
         if let Some(entry) = own {
@@ -215,16 +217,16 @@ impl Pass<'_> {
             }
         }
         if found.kind == AgentKind::Codex {
+            let mut held: Vec<Reading> = Vec::new();
             let mut pids = vec![found.stat.pid];
             pids.extend(self.native_child(found));
             for pid in pids {
                 let open = self.proc.open_files(pid);
                 let locked = self.proc.locked_files(pid);
-                out.extend(adapter.open_file_sessions(&open, &locked));
+                held.extend(adapter.open_file_sessions(&open, &locked));
             }
+            out.extend(shown_of_held(held, title));
         }
-        // One process shows one thread: the newest of those it holds comes first.
-        out.truncate(1);
         out
     }
 
@@ -314,6 +316,28 @@ struct PaneRef<'a> {
 }
 
 /// Names a kernel can show for an agent: its own, a version number, or its runtime's.
+/// Which of the threads that a process holds it shows. Without a server of its own to ask, a Codex keeps the former
+/// thread's lock after /new, /fork and /resume: one alone is proof, and of several the one in its own title; else
+/// each is a guess, the newest last.
+fn shown_of_held(mut held: Vec<Reading>, title: Option<&str>) -> Vec<Reading> {
+    if held.len() > 1 {
+        held.reverse();
+        let shown = |reading: &Reading| title.is_some_and(|id| reading.session.as_str().starts_with(id));
+        match held.iter().filter(|reading| shown(reading)).count() {
+            1 => {
+                let at = held.iter().position(shown).unwrap_or_default();
+                let proof = held.remove(at);
+                for other in &mut held {
+                    other.grade = Grade::Guess;
+                }
+                held.push(proof);
+            }
+            _ => held.iter_mut().for_each(|reading| reading.grade = Grade::Guess),
+        }
+    }
+    held
+}
+
 fn may_be_agent(comm: &str) -> bool {
     comm.starts_with("claude")
         || comm.starts_with("codex")
@@ -410,6 +434,31 @@ mod tests {
         assert_eq!(made_ms(&id), Some(0x0190_0000_0000));
         let random = SessionId::parse("11111111-1111-4111-8111-111111111111").unwrap();
         assert_eq!(made_ms(&random), None);
+    }
+
+    /// Of several threads that a Codex holds only its title tells which it shows; the newest is a guess.
+    #[test]
+    fn one_held_thread_is_proof_and_of_several_the_titled_one() {
+        let reading = |grade, end: char| Reading {
+            grade,
+            session: SessionId::parse(&format!("01900000-0000-7000-8000-00000000000{end}")).unwrap(),
+        };
+        let held = |ends: &str| ends.chars().map(|end| reading(Grade::OpenFile, end)).collect::<Vec<_>>();
+        assert_eq!(shown_of_held(held("1"), None), held("1"));
+        assert_eq!(
+            shown_of_held(held("321"), None),
+            vec![reading(Grade::Guess, '1'), reading(Grade::Guess, '2'), reading(Grade::Guess, '3')]
+        );
+        assert_eq!(
+            shown_of_held(held("321"), Some("01900000-0000-7000-8000-000000000002")),
+            vec![reading(Grade::Guess, '1'), reading(Grade::Guess, '3'), reading(Grade::OpenFile, '2')]
+        );
+        let cut = "01900000-0000-7000-8000-00000";
+        assert!(
+            shown_of_held(held("321"), Some(cut)).iter().all(|reading| reading.grade == Grade::Guess),
+            "a title that fits them all singles none out"
+        );
+        assert_eq!(shown_of_held(Vec::new(), Some(cut)), Vec::new());
     }
 
     /// C04: the kernel's name may be a version number or the runtime's.

@@ -18,7 +18,7 @@ pub(super) fn path(env: &Env, home: &Path) -> PathBuf {
 
 /// Returns the text with our block at its end. Installing twice changes nothing; another block of ours is replaced.
 pub(super) fn install(text: Option<&str>, lines: &[String]) -> String {
-    let made = text.is_none() || text.is_some_and(|text| text.contains(ALONE));
+    let made = text.is_none_or(|text| text.contains(ALONE));
     let rest = match text.map(|text| (text, uninstall(text))) {
         None | Some((_, None)) => String::new(),
         Some((_, Some(rest))) => rest,

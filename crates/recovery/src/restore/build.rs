@@ -330,10 +330,10 @@ impl<'a> Builder<'a> {
             }
             for name in &window.group {
                 let key = (tmux.socket().to_path_buf(), name.clone());
-                if !self.sessions.contains_key(&key) {
+                self.sessions.entry(key).or_insert_with(|| {
                     failed.extend(tmux.new_grouped_session(name, &first.session).err());
-                    self.sessions.insert(key, String::new());
-                }
+                    String::new()
+                });
             }
         }
         for (window, first, _) in &made {

@@ -40,7 +40,7 @@ pub fn exec(context: &Context, flight: &FlightId, entry: &EntryId, out: &mut dyn
             return std::io::Error::other(format!("{entry} was brought back without this pane"));
         }
         Err(why) => {
-            say(out, &format!("cannot begin {entry}: {why}; `reseat restore --entry {entry}` tries again"))
+            say(out, &format!("cannot begin {entry}: {why}; `reseat restore --entry {entry}` tries again"));
         }
     }
     shell(context, &life)

@@ -133,10 +133,10 @@ pub const fn outcome_name(outcome: Outcome) -> &'static str {
 
 /// The command that attaches to the first session that was built.
 pub(super) fn attach_command(context: &Context, plan: &Plan) -> Option<Vec<String>> {
-    let (socket, session) = plan.builds.iter().find_map(|build| match build {
-        Build::Window(window) => Some((window.socket.clone(), Some(window.session.clone()))),
-        Build::Split { socket, .. } | Build::Respawn { socket, .. } => Some((socket.clone(), None)),
-    })?;
+    let (socket, session) = match plan.builds.first()? {
+        Build::Window(window) => (window.socket.clone(), Some(window.session.clone())),
+        Build::Split { socket, .. } | Build::Respawn { socket, .. } => (socket.clone(), None),
+    };
     let mut argv = vec![context.tmux.display().to_string()];
     if std::path::Path::new(&socket) != reseat_mux::tmux::default_socket(&context.env) {
         argv.extend(["-S".to_owned(), socket]);

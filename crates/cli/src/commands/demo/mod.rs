@@ -53,7 +53,7 @@ pub(crate) fn run(keep: bool) -> Outcome {
     for actor in &ACTORS {
         stage.types(actor.place, "who")?;
         let want = format!("I AM {}", actor.told);
-        stage.wait(&format!("{} to say {want:?}", actor.place), || {
+        Stage::wait(&format!("{} to say {want:?}", actor.place), || {
             Ok(stage.screen(actor.place)?.contains(&want))
         })?;
         show::out(&format!("   {} {}: {:?}", actor.place, actor.command, actor.told));
@@ -82,12 +82,13 @@ fn open(stage: &Stage) -> Result<(), Failure> {
     }
     stage.types("work:2.0", "claude 'a question that is answered'")?;
     for place in ["work:0.0", "work:0.1", "work:1.0", "work:2.0"] {
-        stage
-            .wait(&format!("the agent in {place}"), || Ok(stage.screen(place)?.contains("stand-in ready")))?;
+        Stage::wait(&format!("the agent in {place}"), || {
+            Ok(stage.screen(place)?.contains("stand-in ready"))
+        })?;
     }
     stage.types("work:2.0", "/exit")?;
     // The hooks asked for looks; the crash comes once all of it was seen.
-    stage.wait("all of it to be noted", || {
+    Stage::wait("all of it to be noted", || {
         let (_, status, _) = stage.reseat(&["status", "--json"])?;
         let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
         let noted = status["live"].as_array().map_or(0, |live| {

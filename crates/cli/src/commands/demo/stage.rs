@@ -89,11 +89,7 @@ impl Stage {
     }
 
     /// Waits until something holds.
-    pub(super) fn wait(
-        &self,
-        what: &str,
-        mut holds: impl FnMut() -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+    pub(super) fn wait(what: &str, mut holds: impl FnMut() -> Result<bool, Failure>) -> Result<(), Failure> {
         let until = Instant::now() + DEADLINE;
         while !holds()? {
             if Instant::now() >= until {

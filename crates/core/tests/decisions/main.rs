@@ -1,0 +1,10 @@
+//! Decisions as tables: facts in, bindings and plans out. No tmux, no files, no clock.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod capture;
+mod endings;
+mod fixture;
+mod incidents;
+mod oracle;
+mod order;
+mod plans;
