@@ -259,7 +259,7 @@ fn panes_are_found_by_their_command() {
     let argv = ["sh", "-c", "exit 0", "e-4567"].map(str::to_owned);
     let made =
         private.tmux.new_window(&first.session, None, None, &Program { cwd: "/", argv: &argv }).unwrap();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(20);
     while !private.tmux.tagged_panes().unwrap().iter().any(|pane| pane.pane == made.pane && pane.dead) {
         assert!(std::time::Instant::now() < until, "waited in vain for the dead pane");
     }

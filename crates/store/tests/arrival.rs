@@ -90,7 +90,7 @@ fn body(kind: u8, pid: u32, number: u64) -> Body {
         _ => Body::Look(Look {
             life: life(),
             snapshot: Some(snapshot(pid % 3)),
-            alive: if number % 2 == 0 { vec![(pid, 9)] } else { vec![(1, 9), (2, 9)] },
+            alive: if number.is_multiple_of(2) { vec![(pid, 9)] } else { vec![(1, 9), (2, 9)] },
             oom_kills: None,
         }),
     }

@@ -301,6 +301,8 @@ impl Now {
             pane: None,
             interactive: true,
             cwd: Some("/w".into()),
+            began_ms: 0,
+            certain: true,
         });
         self
     }

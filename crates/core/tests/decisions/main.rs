@@ -7,4 +7,5 @@ mod fixture;
 mod incidents;
 mod oracle;
 mod order;
+mod perhaps_held;
 mod plans;
