@@ -16,9 +16,9 @@ fn a_restore_that_is_left_alone_brings_the_whole_server_back() {
     crashed.comes_back();
 }
 
-/// RBT-08: killed before or after any call of tmux.
+/// CRX-28: killed before or after any call of tmux.
 #[test]
-fn rbt_08_killed_at_every_call_of_tmux() {
+fn crx_28_killed_at_every_call_of_tmux() {
     for when in [When::Before, When::After] {
         walk_points(&format!("{when:?} call"), 12, |crashed, at| {
             let reached = crashed.killed_at_tmux(&RESTORE, at, when);
@@ -30,9 +30,9 @@ fn rbt_08_killed_at_every_call_of_tmux() {
     }
 }
 
-/// RBT-08: killed before any durable step of the store.
+/// CRX-28: killed before any durable step of the store.
 #[test]
-fn rbt_08_killed_at_every_durable_step() {
+fn crx_28_killed_at_every_durable_step() {
     if !has_strace() {
         return;
     }
@@ -47,10 +47,10 @@ fn rbt_08_killed_at_every_durable_step() {
     }
 }
 
-/// RBT-08: killed while tmux was asked, and tmux does it when the next restore is long over: no second agent, and a
+/// CRX-28: killed while tmux was asked, and tmux does it when the next restore is long over: no second agent, and a
 /// pane that nobody misses goes again.
 #[test]
-fn rbt_08_a_late_answer_of_tmux_makes_nothing_twice() {
+fn crx_28_a_late_answer_of_tmux_makes_nothing_twice() {
     walk_points("late call", 12, |crashed, at| {
         let reached = crashed.killed_at_tmux(&RESTORE, at, When::Late);
         if reached {
@@ -64,9 +64,9 @@ fn rbt_08_a_late_answer_of_tmux_makes_nothing_twice() {
     });
 }
 
-/// RBT-08: the `exec` of a pane killed at any step until its agent was verified.
+/// CRX-28: the `exec` of a pane killed at any step until its agent was verified.
 #[test]
-fn rbt_08_the_start_in_a_pane_is_killed_at_every_step() {
+fn crx_28_the_start_in_a_pane_is_killed_at_every_step() {
     if !has_strace() {
         return;
     }
@@ -88,7 +88,7 @@ fn rbt_08_the_start_in_a_pane_is_killed_at_every_step() {
 
 /// The same where tmux keeps panes whose program has ended: they are closed, and nobody waits for them for ever.
 #[test]
-fn rbt_08_dead_panes_are_closed() {
+fn crx_28_dead_panes_are_closed() {
     if !has_strace() {
         return;
     }
@@ -98,10 +98,10 @@ fn rbt_08_dead_panes_are_closed() {
     crashed.comes_back_roughly();
 }
 
-/// RBT-08: an undo killed before or after any call of tmux, or before any durable step; undone again, nothing of the
+/// CRX-10, CRX-14: an undo killed before or after any call of tmux, or before any durable step; undone again, nothing of the
 /// restore is left, nothing of the user's is gone, and the losses are offered again.
 #[test]
-fn rbt_08_a_killed_undo_loses_nothing() {
+fn crx_10_crx_14_a_killed_undo_loses_nothing() {
     const UNDO: [&str; 3] = ["undo", "--yes", "--json"];
     let undone = |crashed: &Crashed, kill: &dyn Fn(&Crashed) -> bool| {
         let world = &crashed.world;
@@ -130,9 +130,9 @@ fn rbt_08_a_killed_undo_loses_nothing() {
     }
 }
 
-/// RBT-08: a restore killed after any call of tmux is undone as far as it came.
+/// CRX-28: a restore killed after any call of tmux is undone as far as it came.
 #[test]
-fn rbt_08_a_killed_restore_is_undone() {
+fn crx_28_a_killed_restore_is_undone() {
     walk_points("restore and undo: After call", 12, |crashed, at| {
         let world = &crashed.world;
         world.session("mine", "notes");

@@ -85,7 +85,7 @@ fn seen(state: &Path) -> (Vec<String>, Vec<Flight>) {
     (facts, reader.flights().unwrap())
 }
 
-/// C22, RBT-08.
+/// C22, CRX-28.
 #[test]
 fn c22_a_writer_killed_before_any_write_leaves_a_whole_store() {
     if let Some(state) = std::env::var_os(STORY) {

@@ -7,7 +7,7 @@ use reseat_core::ids::FlightId;
 /// An undo says that panes are taken back before it closes them: what runs in them is no loss. Of one that it could
 /// not close the outcome is said again, and its agent counts as before.
 #[test]
-fn rbt_08_an_outcome_said_again_outlives_an_undo() {
+fn crx_10_an_outcome_said_again_outlives_an_undo() {
     let (before, after) = (life(1, 50), life(1, 60));
     let (lost, back) = (Spot::at(&before, 1, 500, 0, 0), Spot::at(&after, 1, 600, 0, 0));
     let outcome = Decision::Outcome {
