@@ -3,67 +3,38 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
+#[path = "common/namespaces.rs"]
+mod namespaces;
 
 use common::{Out, World, pairs, verdicts, wait_for};
+use namespaces::{part, play, unshare};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::process::Command;
 
-/// Names the part of a story that is played inside.
-const PART: &str = "RESEAT_PART";
-/// Names the world it is played in.
-const ROOT: &str = "RESEAT_ROOT";
 const FIRST: &str = "11111111-1111-4111-8111-111111111111";
 const SECOND: &str = "22222222-2222-4222-8222-222222222222";
 const THIRD: &str = "33333333-3333-4333-8333-333333333333";
 const HERE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const ELSEWHERE: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
-/// The words that begin a pid and mount namespace; `None` where it is not permitted, which is said loudly.
-fn unshare() -> Option<Vec<&'static str>> {
-    let own = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    let ways = [own.to_vec(), [&own[..], &["--map-root-user"]].concat()];
-    let permitted = |words: &Vec<&str>| {
-        Command::new("unshare").args(words).arg("true").output().is_ok_and(|output| output.status.success())
-    };
-    let found = ways.into_iter().find(permitted);
-    if found.is_none() {
-        // Past the capture of the test runner, which hides what passing tests print.
-        let _ =
-            writeln!(std::io::stderr(), "\n!!! SKIPPED: unshare is not permitted; no boot was changed !!!\n");
-    }
-    found
-}
+const OWN: [&str; 5] = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-/// Plays a part of a story in a boot of its own and cuts the power at its end.
-fn boot(world: &World, id: &str, machine: &str, part: &str) {
-    let words = unshare().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = world.root().join(name);
-        std::fs::write(&path, format!("{text}\n")).unwrap();
-        path
-    };
-    let script = "mount --bind \"$0\" /proc/sys/kernel/random/boot_id && mount --bind \"$1\" /etc/machine-id && shift && exec \"$@\"";
-    let output = Command::new("unshare")
-        .args(words)
-        .args(["sh", "-c", script])
-        .args([write("boot-id", id), write("machine-id", machine)])
-        .arg(std::env::current_exe().unwrap())
-        .args(["inside", "--exact", "--nocapture"])
-        .env(PART, part)
-        .env(ROOT, world.root())
-        .output()
-        .unwrap();
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{part}:\n{}\n{}", said(&output.stdout), said(&output.stderr));
+/// Plays a part of a story in a boot of its own and cuts the power at its end. Returns whether that is permitted.
+fn boot(world: &World, id: &str, machine: &str, part: &str) -> bool {
+    let Some(own) = unshare(&OWN) else { return false };
+    for (name, text) in [("boot-id", id), ("machine-id", machine)] {
+        std::fs::write(world.root().join(name), format!("{text}\n")).unwrap();
+    }
+    let script = "mount --bind \"$0/boot-id\" /proc/sys/kernel/random/boot_id \\
+        && mount --bind \"$0/machine-id\" /etc/machine-id && exec \"$@\"";
+    play(world, &own, script, part);
+    true
 }
 
 /// Where the parts are played; nothing of its own.
 #[test]
 fn inside() {
-    let (Ok(part), Some(root)) = (std::env::var(PART), std::env::var_os(ROOT)) else { return };
-    let world = World::again(root.into());
+    let Some((part, world)) = part() else { return };
     match part.as_str() {
         "work" => work(&world),
         "shut-down" => {
@@ -175,12 +146,11 @@ fn socket_left(world: &World, left: bool) {
 /// IDX-34, CRX-29: another boot, with the last one's socket file left on the disk and without; and once more after that.
 #[test]
 fn idx_34_everything_comes_back_after_a_reboot() {
-    if unshare().is_none() {
-        return;
-    }
     for left in [true, false] {
         let world = World::new();
-        boot(&world, FIRST, HERE, "work");
+        if !boot(&world, FIRST, HERE, "work") {
+            return;
+        }
         socket_left(&world, left);
         boot(&world, SECOND, HERE, "reboot");
         socket_left(&world, left);
@@ -193,32 +163,20 @@ fn idx_34_everything_comes_back_after_a_reboot() {
 /// C33: an orderly reboot ends every agent politely, which is a loss and not its user's word.
 #[test]
 fn c33_an_orderly_reboot_is_a_loss() {
-    if unshare().is_none() {
-        return;
-    }
     let world = World::new();
-    boot(&world, FIRST, HERE, "shut-down");
-    boot(&world, SECOND, HERE, "reboot");
+    let _ = boot(&world, FIRST, HERE, "shut-down") && boot(&world, SECOND, HERE, "reboot");
 }
 
 /// CRX-24: the same boot seen from another pid namespace, as from a container beside or after the one that is meant.
 #[test]
 fn crx_24_another_container_is_not_resumed() {
-    if unshare().is_none() {
-        return;
-    }
     let world = World::new();
-    boot(&world, FIRST, HERE, "work");
-    boot(&world, FIRST, HERE, "other-container");
+    let _ = boot(&world, FIRST, HERE, "work") && boot(&world, FIRST, HERE, "other-container");
 }
 
 /// CRX-24: a state directory that was carried to another host, or is shared with it.
 #[test]
 fn crx_24_another_host_is_not_resumed() {
-    if unshare().is_none() {
-        return;
-    }
     let world = World::new();
-    boot(&world, FIRST, HERE, "work");
-    boot(&world, SECOND, ELSEWHERE, "other-host");
+    let _ = boot(&world, FIRST, HERE, "work") && boot(&world, SECOND, ELSEWHERE, "other-host");
 }
