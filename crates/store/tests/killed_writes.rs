@@ -138,6 +138,9 @@ fn c22_a_writer_killed_before_any_write_leaves_a_whole_store() {
                 step(state, number);
             }
             assert_eq!(seen(state), legal[STEPS], "{call} {at}");
+            let daily = std::fs::read_dir(state.join("daily")).unwrap();
+            let names: Vec<_> = daily.flatten().map(|entry| entry.file_name()).collect();
+            assert_eq!(names, ["00000001.db"], "{call} {at}");
         }
     }
     assert!(points > 100, "only {points} points were reached");
