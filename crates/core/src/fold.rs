@@ -359,6 +359,10 @@ impl Fold {
                     Outcome::Restored => settled.failures.clear(),
                     _ => {}
                 }
+                if let Some(process) = process.as_ref().filter(|_| *outcome != Outcome::Failed) {
+                    // An undo that could not close the pane says the outcome again.
+                    self.undone.remove(process);
+                }
                 settled.outcome = Some((*outcome, code.clone(), text.clone()));
                 settled.process.clone_from(process);
             }

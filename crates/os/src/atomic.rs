@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A file could not be written; what was there is unchanged.
@@ -53,18 +53,39 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
+        // SQLite keeps a journal beside a copy that it makes.
+        let name = name.strip_suffix("-journal").unwrap_or(&name);
         let Some(inner) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")) else { continue };
         let pid = inner
             .rsplit('.')
             .nth(1)
             .and_then(|pid| pid.parse::<i32>().ok())
             .and_then(rustix::process::Pid::from_raw);
-        let gone =
-            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
-        if gone {
+        if pid.is_some_and(is_gone) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Removes directories `PREFIX-PID-...` of our own whose process is gone.
+pub fn sweep_directories(dir: &Path, prefix: &str) {
+    let own = rustix::process::geteuid().as_raw();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix('-')?.split_once('-')?.0.parse::<i32>().ok())
+            .and_then(rustix::process::Pid::from_raw);
+        let ours =
+            || std::fs::symlink_metadata(entry.path()).is_ok_and(|meta| meta.is_dir() && meta.uid() == own);
+        if pid.is_some_and(is_gone) && ours() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_gone(pid: rustix::process::Pid) -> bool {
+    rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
 #[cfg(test)]
@@ -115,6 +136,15 @@ mod tests {
         std::fs::write(&own, b"").unwrap();
         sweep(dir.path());
         assert!(!dead.exists() && own.exists());
+        let name = |pid: u32| dir.path().join(format!("copy-{pid}-ab"));
+        let (dead, own, other) =
+            (name(2_147_483_646), name(std::process::id()), dir.path().join("copy-x-ab"));
+        for path in [&dead, &own, &other] {
+            std::fs::create_dir(path).unwrap();
+            std::fs::write(path.join("f"), b"").unwrap();
+        }
+        sweep_directories(dir.path(), "copy");
+        assert!(!dead.exists() && own.exists() && other.exists());
     }
 
     /// C22, WEAK-21: write aside, fsync, rename, fsync of the directory, in that order.

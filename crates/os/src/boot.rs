@@ -98,6 +98,7 @@ pub fn boot_number(state: &Path, boot: &Boot) -> u64 {
 fn count(dir: &Path, number: u64, mark: &str) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let path = dir.join(format!("{number:08}"));
+    crate::atomic::sweep(dir);
     // Written aside and linked: a number's file is never seen half written.
     let aside = dir.join(format!(".{}.{number}.tmp", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;

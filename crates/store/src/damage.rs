@@ -31,6 +31,8 @@ pub(crate) fn newest_copy(state: &Path) -> Option<PathBuf> {
 /// Makes a copy when the newest is a day old or there is none; keeps the last three. A copy that cannot be made
 /// (full disk) is not worth failing a write for.
 pub(crate) fn daily_copy(state: &Path, connection: &Connection) {
+    // What a killed copier left is as large as the store.
+    reseat_os::atomic::sweep(&state.join("daily"));
     let copies = copies(state);
     let fresh = copies.last().is_some_and(|path| {
         std::fs::metadata(path)
@@ -51,7 +53,7 @@ pub(crate) fn daily_copy(state: &Path, connection: &Connection) {
         .last()
         .and_then(|path| path.file_stem()?.to_str()?.parse::<u64>().ok())
         .map_or(1, |last| last + 1);
-    let aside = dir.join(format!(".{number:08}.{}.tmp", std::process::id()));
+    let aside = dir.join(format!(".{number:08}.{}.copy.tmp", std::process::id()));
     let copied = connection.execute("VACUUM INTO ?1", [aside.display().to_string()]).is_ok()
         && std::fs::set_permissions(&aside, std::fs::Permissions::from_mode(0o600)).is_ok()
         && std::fs::File::open(&aside).and_then(|file| file.sync_all()).is_ok()

@@ -92,7 +92,9 @@ impl Spool {
         for (path, _) in &taken.facts {
             let _ = std::fs::remove_file(path);
         }
-        atomic::sweep(&self.dir);
+        for dir in [Some(&self.dir), self.fallback.as_ref()].into_iter().flatten() {
+            atomic::sweep(dir);
+        }
     }
 
     /// The files moved aside because they were damaged.

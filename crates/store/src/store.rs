@@ -416,8 +416,10 @@ pub(crate) fn uri_path(path: &Path) -> String {
 
 fn copy_of(path: &Path, wal: &Path) -> Result<Copy, StoreError> {
     use std::os::unix::fs::DirBuilderExt as _;
-    let dir =
-        std::env::temp_dir().join(format!("reseat-{}-{:x}", std::process::id(), reseat_os::clock::nonce()));
+    let temporary = std::env::temp_dir();
+    // A reader that was killed could not remove its own.
+    reseat_os::atomic::sweep_directories(&temporary, "reseat-copy");
+    let dir = temporary.join(format!("reseat-copy-{}-{:x}", std::process::id(), reseat_os::clock::nonce()));
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| StoreError::Io { path, source }

@@ -21,7 +21,9 @@ const CODEX: &str = include_str!("../../src/commands/demo/codex.sh");
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 
 pub(crate) struct World {
-    dir: tempfile::TempDir,
+    root: PathBuf,
+    /// Removed with this; none for a world that another process made.
+    owned: Option<tempfile::TempDir>,
     pub env: BTreeMap<String, String>,
     proc: Proc,
 }
@@ -43,6 +45,7 @@ impl Out {
 impl World {
     pub(crate) fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("rs-").tempdir_in("/tmp").unwrap();
+        let mut world = Self::again(dir.path().to_path_buf());
         let root = dir.path();
         let mut private = std::fs::DirBuilder::new();
         private.recursive(true).mode(0o700);
@@ -51,6 +54,14 @@ impl World {
         }
         let path = "PATH=\"$HOME/.local/bin:/usr/local/bin:/usr/bin:/bin\"\nPS1='$ '\n";
         std::fs::write(root.join("home/.profile"), path).unwrap();
+        world.script("claude", CLAUDE);
+        world.script("codex", CODEX);
+        world.owned = Some(dir);
+        world
+    }
+
+    /// A world that is there already.
+    pub(crate) fn again(root: PathBuf) -> Self {
         let text = |path: PathBuf| path.display().to_string();
         let env = BTreeMap::from([
             ("HOME".to_owned(), text(root.join("home"))),
@@ -65,14 +76,11 @@ impl World {
             ("TERM".to_owned(), "screen".to_owned()),
             ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
         ]);
-        let world = Self { dir, env, proc: Proc::real() };
-        world.script("claude", CLAUDE);
-        world.script("codex", CODEX);
-        world
+        Self { root, owned: None, env, proc: Proc::real() }
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.dir.path()
+        &self.root
     }
 
     pub(crate) fn home(&self) -> PathBuf {

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,13 +20,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const COUNTED: &str = r#"#!/bin/sh
 dir=DIR
 [ "$PPID" = "$(cat "$dir/target" 2> /dev/null)" ] || exec tmux "$@"
+if [ -e "$dir/traced" ]; then
+    for last; do :; done
+    if [ "$last" = "$(cat "$dir/traced")" ]; then
+        count=$#
+        while [ "$count" -gt 0 ]; do
+            [ "$1" != "$RESEAT" ] || set -- "$@" strace -qq -o /dev/null $(cat "$dir/inject")
+            set -- "$@" "$1"
+            shift
+            count=$((count - 1))
+        done
+    fi
+fi
 calls=$(($(cat "$dir/calls") + 1))
 echo "$calls" > "$dir/calls"
 if [ "$calls" = "$(cat "$dir/at")" ]; then
     case $(cat "$dir/when") in
         before) kill -9 "$PPID"; exit 1 ;;
         after) tmux "$@" > /dev/null 2>&1; kill -9 "$PPID"; exit 0 ;;
-        late) kill -9 "$PPID"; until [ -e "$dir/go" ]; do sleep 0.02; done; exec tmux "$@" > /dev/null 2>&1 ;;
+        late) kill -9 "$PPID"; until [ -e "$dir/go" ]; do sleep 0.02; done; tmux "$@" > "$dir/done" 2>&1; mv "$dir/done" "$dir/gone"; exit ;;
     esac
 fi
 exec tmux "$@"
@@ -140,6 +152,10 @@ impl Crashed {
 
     /// Runs a command of reseat and kills it at its Nth call of tmux. Returns whether it came that far.
     pub(crate) fn killed_at_tmux(&self, args: &[&str], at: usize, when: When) -> bool {
+        self.counted(args, at, when).status.signal() == Some(9)
+    }
+
+    fn counted(&self, args: &[&str], at: usize, when: When) -> Output {
         for (name, text) in [("calls", "0"), ("at", &at.to_string()), ("when", when.word())] {
             std::fs::write(self.points().join(name), text).unwrap();
         }
@@ -149,12 +165,31 @@ impl Crashed {
         command.arg(env!("CARGO_BIN_EXE_reseat")).args(args);
         let output = command.output().unwrap();
         std::fs::remove_file(self.points().join("target")).unwrap();
-        output.status.signal() == Some(9)
+        output
     }
 
-    /// Lets what [`When::Late`] held back go on.
+    /// Lets what [`When::Late`] held back go on, and waits until tmux has answered it.
     pub(crate) fn go(&self) {
         std::fs::write(self.points().join("go"), "").unwrap();
+        wait_for("the late call", || self.points().join("gone").exists());
+    }
+
+    /// Restores, and kills the `exec` of the Claude entry at its Nth call of that name to the kernel. Returns how that
+    /// entry came out.
+    pub(crate) fn exec_killed_at_call(&self, call: &str, at: usize) -> String {
+        let plan = self.world.json(&["plan"]);
+        let entries = plan["entries"].as_array().unwrap();
+        let entry =
+            entries.iter().find(|entry| entry["agent"] == "claude").unwrap()["entry"].as_str().unwrap();
+        let inject = format!("-e trace={call} -e inject={call}:signal=KILL:when={at}");
+        std::fs::write(self.points().join("traced"), entry).unwrap();
+        std::fs::write(self.points().join("inject"), inject).unwrap();
+        let output = self.counted(&["restore", "--yes", "--json"], 0, When::Before);
+        std::fs::remove_file(self.points().join("traced")).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let results = report["results"].as_array().unwrap();
+        let result = results.iter().find(|result| result["entry"] == entry).unwrap();
+        result["outcome"].as_str().unwrap().to_owned()
     }
 
     /// Runs a command of reseat and kills it at its Nth call of that name to the kernel, in its main thread. Returns
@@ -210,17 +245,27 @@ impl Crashed {
         Store::open_read(&state, spool).unwrap().flights().unwrap()
     }
 
-    /// Restores once more: everything is back, once, in its place, nothing is left over, and nothing is left to do.
+    /// Restores once more: everything is back, once, in its place and shape; nothing is left over or left to do.
     pub(crate) fn comes_back(&self) {
+        self.comes_back_as(&|places| places);
+    }
+
+    /// The same, without the sizes of panes.
+    pub(crate) fn comes_back_roughly(&self) {
+        self.comes_back_as(&roughly);
+    }
+
+    fn comes_back_as(&self, shown: &dyn Fn(Vec<String>) -> Vec<String>) {
         let world = &self.world;
+        let whole = shown(self.whole.clone());
         let second = world.reseat(&["restore", "--yes", "--json"]);
         assert!(matches!(second.code, 0 | 4), "{second:?}");
         let mut now = Vec::new();
         let until = std::time::Instant::now() + DEADLINE / 8;
-        while now != self.whole && std::time::Instant::now() < until {
-            now = self.places();
+        while now != whole && std::time::Instant::now() < until {
+            now = shown(self.places());
         }
-        assert_eq!(now, self.whole, "{second:?}");
+        assert_eq!(now, whole, "{second:?}");
         // A restore that was killed before its own last look has not noted what runs now.
         world.look();
         let once = BTreeMap::from([(self.claude.clone(), 1), (self.codex.clone(), 1)]);
@@ -250,6 +295,17 @@ impl Drop for Crashed {
             self.end_all();
         }
     }
+}
+
+/// Indexes and directories of panes alone.
+pub(crate) fn roughly(places: Vec<String>) -> Vec<String> {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    places
+        .iter()
+        .map(|line| words(line))
+        .filter(|words| words.len() == 5)
+        .map(|words| format!("{} {}", words[0], words[4]))
+        .collect()
 }
 
 fn run(command: &mut Command) {

@@ -37,7 +37,10 @@ pub(super) fn builds(
     for (life, bindings) in by_life {
         let mut maker = Maker { folded, view, know, policy, life, entries, out: &mut out };
         match life_now(life, view) {
-            crate::ending::LifeNow::Over(_) => maker.whole_windows(&bindings),
+            // Of a life that cannot be seen from here only what was forced gets this far: it is made here anew.
+            crate::ending::LifeNow::Over(_) | crate::ending::LifeNow::CannotTell(..) => {
+                maker.whole_windows(&bindings);
+            }
             _ => bindings.iter().for_each(|binding| maker.single_pane(binding)),
         }
     }

@@ -9,3 +9,4 @@ mod oracle;
 mod order;
 mod perhaps_held;
 mod plans;
+mod undone;

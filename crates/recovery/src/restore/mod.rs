@@ -99,7 +99,7 @@ pub fn restore(
 ) -> Result<Report, RestoreError> {
     let _running = begin(context)?;
     repair(context, tell)?;
-    let recovered = recover::recover(context, request, tell)?;
+    let recovered = recover::recover(context, Some(request), tell)?;
     wait_for_resurrect(context, tell);
     let situation = Situation::read(context)?;
     if situation.blind() {

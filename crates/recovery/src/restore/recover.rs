@@ -23,10 +23,11 @@ pub(super) type Panes = BTreeMap<EntryId, (PathBuf, PaneId)>;
 
 const OPEN: [State; 3] = [State::Taken, State::Intended, State::Started];
 
-/// Brings every open flight to its end. Returns how the entries came out that had a pane.
+/// Brings every open flight to its end. Returns how the entries came out that had a pane. Without a request nothing
+/// more is made.
 pub(super) fn recover(
     context: &Context,
-    request: &Request,
+    request: Option<&Request>,
     tell: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<Vec<EntryResult>, RestoreError> {
     let mut out = Vec::new();
@@ -34,15 +35,17 @@ pub(super) fn recover(
     for flight in flights.into_iter().filter(|flight| !flight.finished) {
         tell(&Progress::Note("finishing a restore that was interrupted"));
         let panes = panes_of(context, &flight);
-        let built = if flight.built || panes.is_empty() {
-            give_back(context, &flight, |entry| panes.contains_key(entry))?;
-            Built { panes, ..Built::default() }
-        } else {
-            finish(context, request, &flight, panes, tell)?
+        let built = match request.filter(|_| !flight.built && !panes.is_empty()) {
+            Some(request) => finish(context, request, &flight, panes, tell)?,
+            None => {
+                give_back(context, &flight, |entry| panes.contains_key(entry))?;
+                Built { panes, ..Built::default() }
+            }
         };
         let open = current(context, &flight)?.entries.into_iter().filter(|entry| OPEN.contains(&entry.state));
         let open = Flight { entries: open.collect(), ..flight.clone() };
-        let loud = watch(context, &open, built, request, &mut |result| {
+        let patience = request.and_then(|request| request.patience);
+        let loud = watch(context, &open, built, patience, &mut |result| {
             tell(&Progress::Entry(&result));
             out.push(result);
         })?;

@@ -41,7 +41,7 @@ pub(super) fn verify(
 ) -> Result<(), RestoreError> {
     let before = report.notes.len() + built.notes.len();
     report.notes.extend(built.notes.iter().cloned());
-    let loud = watch(context, flight, built, request, &mut |result| report.add(result, tell))?;
+    let loud = watch(context, flight, built, request.patience, &mut |result| report.add(result, tell))?;
     report.notes.extend(loud);
     // Those of the building were told as they came.
     for note in &report.notes[before..] {
@@ -57,10 +57,10 @@ pub(super) fn watch(
     context: &Context,
     flight: &Flight,
     built: Built,
-    request: &Request,
+    patience: Option<Duration>,
     add: &mut dyn FnMut(EntryResult),
 ) -> Result<BTreeSet<String>, RestoreError> {
-    let patience = request.patience.unwrap_or(PATIENCE);
+    let patience = patience.unwrap_or(PATIENCE);
     let mut watch = Watch::new(context, flight, patience, built.failed, built.panes);
     while !watch.open.is_empty() {
         watch.round()?.into_iter().for_each(&mut *add);
