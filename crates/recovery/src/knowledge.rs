@@ -317,15 +317,19 @@ fn began_ms(binding: &Binding) -> i64 {
 
 /// Asks in a thread of its own: a dead network file system must not hold the whole list.
 fn ask_directory(path: &str) -> Directory {
+    ask_within(DIRECTORY_DEADLINE, path, look_at_directory)
+}
+
+fn ask_within(deadline: Duration, path: &str, look: fn(&str) -> Directory) -> Directory {
     let (answer, wait) = mpsc::channel();
     let asked = path.to_owned();
     let spawned = std::thread::Builder::new().name("directory".into()).spawn(move || {
-        let _ = answer.send(look_at_directory(&asked));
+        let _ = answer.send(look(&asked));
     });
     if spawned.is_err() {
-        return look_at_directory(path);
+        return look(path);
     }
-    wait.recv_timeout(DIRECTORY_DEADLINE).unwrap_or(Directory::Unreachable)
+    wait.recv_timeout(deadline).unwrap_or(Directory::Unreachable)
 }
 
 fn look_at_directory(path: &str) -> Directory {
@@ -362,4 +366,36 @@ pub fn homes(config: &Config, user_home: &Path, bindings: &[Binding]) -> BTreeSe
     out.extend(config.agent_home.iter().map(|home| (home.agent, home.path.clone())));
     out.extend(bindings.iter().map(|binding| (binding.agent, PathBuf::from(&binding.home))));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C14: a directory whose `stat` never returns is said to be unreachable; C30: what else a path can be.
+    #[test]
+    fn c14_c30_what_a_directory_answers() {
+        let never = |_: &str| loop {
+            std::thread::park();
+        };
+        assert_eq!(ask_within(Duration::from_millis(20), "/w", never), Directory::Unreachable);
+        let root = tempfile::tempdir().unwrap();
+        let at = |below: &str| root.path().join(below).display().to_string();
+        std::fs::create_dir_all(root.path().join("repo/.git/refs/heads")).unwrap();
+        std::fs::write(root.path().join("repo/.git/refs/heads/feat"), "").unwrap();
+        std::fs::write(root.path().join("repo/.git/packed-refs"), "abc refs/heads/packed\n").unwrap();
+        std::fs::write(root.path().join("file"), "").unwrap();
+        std::fs::create_dir(root.path().join("odd (deleted)")).unwrap();
+        let hint = |name: &str| {
+            format!("git -C {} worktree add {} {name}", at("repo"), at(&format!("repo/.wt/{name}")))
+        };
+        assert_eq!(ask_directory(&at("repo")), Directory::There);
+        assert_eq!(ask_directory(&at("odd (deleted)")), Directory::There);
+        assert_eq!(ask_directory(&at("file")), Directory::Missing(None));
+        assert_eq!(ask_directory(&at("gone")), Directory::Missing(None));
+        assert_eq!(ask_directory(&at("repo/.wt/other")), Directory::Missing(None));
+        for name in ["feat", "packed"] {
+            assert_eq!(ask_directory(&at(&format!("repo/.wt/{name}"))), Directory::Missing(Some(hint(name))));
+        }
+    }
 }
