@@ -66,7 +66,7 @@ fn snapshot() -> String {
 fn c08_a_damaged_tail_is_counted_and_ignored() {
     let good = user(U1, "/w/a", T1) + &asst(U1, "/w/a", T1) + &asst(U1, "/w/a", T2);
     let cut = asst(U1, "/w/a", "ä");
-    let cut = &cut.as_bytes()[..cut.find('ä').unwrap() + 1];
+    let cut = &cut.as_bytes()[..=cut.find('ä').unwrap()];
     assert!(std::str::from_utf8(cut).is_err());
     let tails: [&[u8]; 6] = [
         br#"{"type":"assistant","mess"#,
@@ -386,7 +386,7 @@ fn of_two_files_of_one_id_the_living_one_counts() {
     let id = SessionId::parse(U1).unwrap();
     let full = home.put(&format!("-w-a/{U1}.jsonl"), user(U1, "/w/a", T1));
     let empty = home.put(&format!("-w-b/{U1}.jsonl"), "");
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_mins(1);
     File::options().write(true).open(&empty).unwrap().set_modified(later).unwrap();
     assert_eq!(find(home.path(), &id).unwrap().path, full);
     fs::write(&empty, user(U1, "/w/b", T1)).unwrap();
