@@ -1,7 +1,7 @@
 //! Our own tmux hooks, at an index nobody else uses.
 
 use super::error::MuxError;
-use super::run::Tmux;
+use super::run::{Tmux, literal};
 
 /// The index of our hooks in each of tmux's hook arrays.
 const INDEX: u32 = 7373;
@@ -15,9 +15,8 @@ pub const HOOKS: [&str; 7] = [
     "session-closed",
     "window-linked",
     "after-split-window",
-    TITLE,
+    "pane-title-changed",
 ];
-const TITLE: &str = "pane-title-changed";
 
 /// The thread id in a title, for tmux's formats.
 const SHOWN_ID: &str =
@@ -72,24 +71,19 @@ impl Tmux {
     }
 }
 
-/// The lines for a tmux configuration file that set the same hooks when a server starts. A line in error would put
-/// a pane into view mode, where it takes no keys: what an older tmux may not know stands below a condition.
+/// The lines for a tmux configuration file that set the same hooks when a server starts. `set-hook` knows no `-q`, and
+/// tmux drops a whole file for one unknown flag; as options, hooks that an older version lacks are passed over.
 pub fn config_lines(command: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for event in HOOKS {
-        let line = format!("set-hook -g '{event}[{INDEX}]' {}", quoted(&hook_command(event, command)));
-        if event == TITLE {
-            lines.extend([r##"%if "#{>=:#{version},3.3}""##.to_owned(), line, "%endif".to_owned()]);
-        } else {
-            lines.push(line);
-        }
-    }
-    lines
+    HOOKS
+        .iter()
+        .map(|event| format!("set-option -gq '{event}[{INDEX}]' {}", quoted(&hook_command(event, command))))
+        .collect()
 }
 
 fn hook_command(event: &str, command: &str) -> String {
-    let run = format!("run-shell -b {}", quoted(command));
-    if event != TITLE {
+    // tmux expands formats in what it runs, and the program's path may look like one.
+    let run = format!("run-shell -b {}", quoted(&literal(command)));
+    if event != "pane-title-changed" {
         return run;
     }
     let changed = format!("#{{&&:{TELLS},#{{!=:#{{@reseat_shown}},{SHOWN_ID}}}}}");
