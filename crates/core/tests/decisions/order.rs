@@ -158,7 +158,7 @@ proptest! {
     fn any_order_of_arrival_gives_the_same_fold(
         (facts, arrived) in stream().prop_flat_map(|facts| {
             let count = facts.len();
-            let twice = prop::collection::vec(0..count, 0..count);
+            let twice = prop::collection::vec(0..count.max(1), 0..=count);
             (Just(facts.clone()), twice).prop_flat_map(move |(facts, twice)| {
                 let mut all = facts.clone();
                 all.extend(twice.into_iter().map(|at| facts[at].clone()));
