@@ -24,6 +24,7 @@
 pub mod api;
 pub mod install;
 pub mod processes;
+pub mod recovery;
 pub mod rig;
 mod wait;
 

@@ -1,12 +1,13 @@
-//! `reseat-e2e selfcheck`: does the rig itself work with the real agents?
+//! `reseat-e2e selfcheck`: does the rig itself work with the real agents? `reseat-e2e recovery`: does `reseat`?
 
-use reseat_e2e::{Agent, Kind, Pane, Result, Rig, Turn, install};
+use reseat_e2e::{Agent, Kind, Pane, Result, Rig, Turn, install, recovery};
 use std::io::{Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: reseat-e2e selfcheck [NPM_DIR]   (default: target/e2e/npm)";
+const USAGE: &str = "usage: reseat-e2e selfcheck|recovery [--npm DIR] [--reseat FILE] [SCENARIO...]
+       default: target/e2e/npm, target/release/reseat, all scenarios";
 
 /// Kind, extra arguments, first prompt, second prompt. First words are markers.
 const CASES: [(Kind, &str, &str); 4] = [
@@ -18,15 +19,29 @@ const CASES: [(Kind, &str, &str); 4] = [
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let npm = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["selfcheck"] => PathBuf::from("target/e2e/npm"),
-        ["selfcheck", dir] => PathBuf::from(dir),
+    let (mut npm, mut binary) = (PathBuf::from("target/e2e/npm"), PathBuf::from("target/release/reseat"));
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest = args.iter().map(String::as_str);
+    while let Some(arg) = rest.next() {
+        match (arg, rest.clone().next()) {
+            ("--npm", Some(dir)) => npm = PathBuf::from(dir),
+            ("--reseat", Some(file)) => binary = PathBuf::from(file),
+            _ => {
+                words.push(arg);
+                continue;
+            }
+        }
+        rest.next();
+    }
+    let result = match words.as_slice() {
+        ["selfcheck"] => selfcheck(&npm),
+        ["recovery", names @ ..] => recovery(&npm, &binary, names),
         _ => {
             let _ = writeln!(stderr(), "{USAGE}");
             return ExitCode::from(2);
         }
     };
-    match selfcheck(&npm) {
+    match result {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -38,6 +53,26 @@ fn main() -> ExitCode {
 
 fn say(text: &str) {
     let _ = writeln!(stdout(), "{text}");
+}
+
+/// Runs scenarios, all by default. Returns how many failed.
+fn recovery(npm: &Path, binary: &Path, names: &[&str]) -> Result<usize> {
+    let start = Instant::now();
+    let installed = install::install(npm)?;
+    let names = if names.is_empty() { &recovery::SCENARIOS[..] } else { names };
+    let mut failed = 0;
+    for name in names {
+        let step = |text: &str| say(&format!("{:6.1} s  {name}: {text}", start.elapsed().as_secs_f32()));
+        match recovery::run(name, &installed, binary, &step) {
+            Ok(()) => step("passed"),
+            Err(error) => {
+                failed += 1;
+                step(&format!("FAILED: {error}"));
+            }
+        }
+    }
+    say(&format!("{} passed, {failed} failed", names.len() - failed));
+    Ok(failed)
 }
 
 /// Four conversations in one directory, a crash of everything, four resumes. Returns how many failed.

@@ -77,12 +77,22 @@ pub struct Rig {
     root: PathBuf,
     env: BTreeMap<OsString, OsString>,
     api: Api,
+    titled: bool,
 }
 
 impl Rig {
+    /// As [`Rig::new`], but Codex does not show the thread's id in its title: that is left to an install.
+    pub fn untitled(agents: &Installed, projects: &[&str]) -> Result<Self> {
+        Self::make(agents, projects, false)
+    }
+
     /// Makes the root, these project directories in it, and what the agents need to start without a
     /// question: finished onboarding, trusted projects, a known API key, a model provider.
     pub fn new(agents: &Installed, projects: &[&str]) -> Result<Self> {
+        Self::make(agents, projects, true)
+    }
+
+    fn make(agents: &Installed, projects: &[&str], titled: bool) -> Result<Self> {
         // Short, because socket paths are limited to about 100 bytes; real, because trust goes by it.
         let base = fs::canonicalize("/tmp")?;
         let root = (0..1000).find_map(|_| {
@@ -93,7 +103,7 @@ impl Rig {
         let api = Api::start()?;
         let env = environment(&root, &agents.bin, &api.url());
         // From here on dropping it cleans up.
-        let rig = Self { root, env, api };
+        let rig = Self { root, env, api, titled };
         for dir in
             ["home", "home/.claude", "home/.codex", "t", "tmp", "run", "config", "data", "state", "cache"]
         {
@@ -151,7 +161,9 @@ impl Rig {
     /// Runs a tmux command on the rig's socket and returns what it printed.
     pub fn tmux<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String> {
         let mut command = self.command("tmux");
-        command.args(["-L", SOCKET, "-f", "/dev/null"]).args(args);
+        let conf = self.home().join(".tmux.conf");
+        let conf = if conf.exists() { conf } else { PathBuf::from("/dev/null") };
+        command.args(["-L", SOCKET, "-f"]).arg(conf).args(args);
         let output = command.output().doing("run tmux")?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned());
@@ -315,7 +327,8 @@ impl Rig {
     fn ready_codex(&self, pane: &Pane, session: Option<&str>) -> Option<Process> {
         let title = self.format(pane, "#{pane_title}").ok()?;
         let shown = title.strip_prefix("Ready")?.trim_start_matches([' ', '|']).trim_end_matches('.');
-        if session.is_some_and(|id| shown.len() < 8 || !id.starts_with(shown)) {
+        // One that was started before an install shows no id.
+        if !shown.is_empty() && session.is_some_and(|id| shown.len() < 8 || !id.starts_with(shown)) {
             return None;
         }
         // Parents come first, so the shared server below the TUI is not taken for it.
@@ -506,9 +519,10 @@ wire_api = "responses"
 env_key = "E2E_CODEX_KEY"
 
 [tui]
-terminal_title = ["run-state", "thread-id"]
+terminal_title = {}
 "#,
-            self.api.url()
+            self.api.url(),
+            if self.titled { r#"["run-state", "thread-id"]"# } else { r#"["run-state"]"# },
         );
         for project in projects {
             let dir = Value::String(self.project(project).to_string_lossy().into_owned());

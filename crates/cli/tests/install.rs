@@ -544,7 +544,7 @@ fn doctor_finds_agent_markers_and_unsets_them() {
     let want = format!(
         "markers: {socket} hands agent markers to every new pane ({markers}): agents there may save nothing; --fix unsets them"
     );
-    assert_eq!(here.warnings(), [want.clone()]);
+    assert_eq!(here.warnings(), std::slice::from_ref(&want));
     assert_eq!(here.warnings(), [want], "nothing is changed unasked");
     let fixed = here.run(&["doctor", "--fix", "--json"]).json();
     let said = fixed["checks"].as_array().unwrap().iter().find(|check| check["name"] == "markers").unwrap();

@@ -6,7 +6,7 @@ use crate::fact::{
     AgentEvent, Body, Decision, EndReason, Fact, Gone, Grade, HookEvent, Launch, Look, Order, Outcome,
     PaneClaim, Reading, Recorded, Sighting, Stamp, Was,
 };
-use crate::ids::{AgentKind, EntryId, FlightId, SessionId, SurfaceId, digest};
+use crate::ids::{AgentKind, EntryId, FlightId, SessionId, SurfaceId, digest, made_ms};
 use crate::mux::{PaneId, Place, ServerLife, Snapshot};
 use crate::process::ProcessKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +57,8 @@ pub struct Binding {
     pub history: Vec<Change>,
     /// Weaker evidence that contradicts `current` and is newer; newest first.
     pub disputed: Vec<Reading>,
+    /// The start of a thread's id that stood in its pane's title at the last look.
+    pub shown: Option<Shown>,
     /// The session that stood in its arguments.
     pub argv_session: Option<SessionId>,
     /// Sessions a prompt was submitted in.
@@ -73,10 +75,24 @@ pub struct Binding {
     pub end: Option<EndSeen>,
     /// A look that found it gone while the server answered.
     pub gone: Option<(Stamp, Gone)>,
+    /// A look saw it, not only its own hooks.
+    pub sighted: bool,
     /// When it was first seen.
     pub first_seen: Stamp,
     /// When it was last seen alive.
     pub last_seen: Stamp,
+}
+
+/// The start of a thread's id in a pane's title. Which thread it is may be known only later: an agent shows the id of
+/// a conversation that nobody wrote in yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The id, whole or cut.
+    pub prefix: String,
+    /// It was seen to change to this while this very process stood in the pane.
+    pub changed: bool,
+    /// Newer evidence named another session.
+    pub superseded: bool,
 }
 
 /// A session held, and by which evidence.
@@ -169,6 +185,15 @@ impl Binding {
         let first = &self.first_seen;
         let age_ms = (first.ns / 1_000_000) as i64 - self.process.since_boot_ms();
         first.wall_ms - age_ms
+    }
+
+    /// Returns the start of the id that its own title showed last, where that is proof: it must have been written by
+    /// this very process, and nothing newer names another session.
+    pub fn title_proof(&self) -> Option<&str> {
+        let shown = self.shown.as_ref().filter(|shown| !shown.superseded)?;
+        let made_since = made_ms(&shown.prefix).is_some_and(|made| made + 1_000 >= self.began_ms());
+        let named = self.argv_session.as_ref().is_some_and(|id| id.as_str().starts_with(&shown.prefix));
+        (shown.changed || made_since || named).then_some(shown.prefix.as_str())
     }
 }
 
@@ -284,6 +309,13 @@ impl Fold {
         binding.was = seen.was;
         binding.shared_server = seen.shared_server;
         binding.last_seen = at.clone();
+        if let Some(prefix) = &seen.title_id
+            && binding.shown.as_ref().is_none_or(|shown| shown.prefix != *prefix)
+        {
+            binding.shown =
+                Some(Shown { prefix: prefix.clone(), changed: binding.sighted, superseded: false });
+        }
+        binding.sighted = true;
         let mut readings: Vec<&Reading> = seen.readings.iter().collect();
         readings.sort_by_key(|reading| (reading.grade, reading.session.clone()));
         for reading in readings {
@@ -400,6 +432,8 @@ impl Fold {
             current: None,
             history: Vec::new(),
             disputed: Vec::new(),
+            shown: None,
+            sighted: false,
             argv_session: None,
             prompted: BTreeSet::new(),
             launch: Launch::default(),
@@ -432,6 +466,9 @@ impl Binding {
 
     /// The newest evidence that may act wins, whatever its grade.
     fn hold(&mut self, at: &Stamp, grade: Grade, session: &SessionId, reason: &str) {
+        if let Some(shown) = &mut self.shown {
+            shown.superseded = !session.as_str().starts_with(&shown.prefix);
+        }
         match &mut self.current {
             Some(held) if held.session == *session => {
                 held.grade = grade;

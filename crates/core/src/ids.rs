@@ -66,6 +66,14 @@ impl FromStr for AgentKind {
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
+/// Returns when a time-ordered id, or the start of one, was made: milliseconds since 1970.
+pub fn made_ms(id: &str) -> Option<i64> {
+    if id.as_bytes().get(14) != Some(&b'7') {
+        return None;
+    }
+    i64::from_str_radix(&format!("{}{}", id.get(..8)?, id.get(9..13)?), 16).ok()
+}
+
 impl SessionId {
     /// Returns the id, or refuses anything that is not a UUID (upper case is folded).
     pub fn parse(text: &str) -> Result<Self, BadId> {

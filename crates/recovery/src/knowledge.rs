@@ -182,6 +182,12 @@ impl Knowledge for Disk<'_> {
         out.into_iter().map(|(_, id)| id).collect()
     }
 
+    fn starting_with(&self, kind: AgentKind, home: &str, prefix: &str) -> Vec<SessionId> {
+        self.with_home(kind, home, |listed| {
+            listed.keys().filter(|id| id.as_str().starts_with(prefix)).cloned().collect()
+        })
+    }
+
     fn others_written_since(&self, binding: &Binding, session: &SessionId) -> bool {
         let began = binding.began_ms();
         let Some(cwd) = &binding.launch.cwd else { return true };

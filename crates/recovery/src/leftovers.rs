@@ -257,6 +257,8 @@ fn binding(context: &Context, trace: Trace) -> Binding {
             .into_iter()
             .map(|session| Reading { grade: Grade::Imported, session })
             .collect(),
+        shown: None,
+        sighted: false,
         argv_session: None,
         prompted: BTreeSet::new(),
         launch: Launch { cwd: trace.cwd, ..Launch::default() },

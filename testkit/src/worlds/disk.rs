@@ -61,6 +61,19 @@ impl Knowledge for World {
         out.into_iter().map(|(_, id)| id).take(20).collect()
     }
 
+    fn starting_with(&self, agent: AgentKind, home: &str, prefix: &str) -> Vec<SessionId> {
+        self.disk
+            .iter()
+            .filter(|(key, talk)| {
+                key.agent == agent
+                    && key.home == home
+                    && key.id.as_str().starts_with(prefix)
+                    && !matches!(talk.file, File::Missing | File::Removed)
+            })
+            .map(|(key, _)| key.id.clone())
+            .collect()
+    }
+
     fn others_written_since(&self, binding: &Binding, session: &SessionId) -> bool {
         let Some(cwd) = &binding.launch.cwd else { return true };
         let base = self.wall.get(&binding.process.boot.id).copied().unwrap_or(0);

@@ -120,6 +120,8 @@ pub trait Knowledge {
     fn transcript(&self, key: &SessionKey) -> Known;
     /// Conversations of a home whose directory is `cwd`, newest first.
     fn candidates(&self, agent: AgentKind, home: &str, cwd: &str) -> Vec<SessionId>;
+    /// Sessions of a home whose id begins so.
+    fn starting_with(&self, agent: AgentKind, home: &str, prefix: &str) -> Vec<SessionId>;
     /// Whether another conversation of that home and directory was written after the process began.
     fn others_written_since(&self, binding: &Binding, session: &SessionId) -> bool;
     /// The command that continues a session as that binding ran it.

@@ -207,8 +207,19 @@ impl Judge<'_> {
         if binding.launch.flags_unknown {
             entry.notes.push("flags unknown: the program hides its arguments".into());
         }
-        let Some((session, known)) = self.held(binding) else {
-            self.without_session(index, binding, entry);
+        let title = self.by_title(binding);
+        let held = match &title {
+            Title::Silent => self.held(binding),
+            Title::One(session) => {
+                entry
+                    .evidence
+                    .insert(0, Evidence { grade: Grade::Title, source: source(Grade::Title).into() });
+                Some((session.clone(), self.know.transcript(&key(binding, session))))
+            }
+            Title::Fresh => None,
+        };
+        let Some((session, known)) = held else {
+            self.without_session(index, binding, entry, title == Title::Fresh);
             return;
         };
         entry.session = Some(session.clone());
@@ -301,7 +312,10 @@ impl Judge<'_> {
             self.offer(binding, entry, sessions);
             return;
         }
-        if binding.current.is_none() && self.know.others_written_since(binding, &session) {
+        if title == Title::Silent
+            && binding.current.is_none()
+            && self.know.others_written_since(binding, &session)
+        {
             entry.verdict = Verdict::Choose;
             entry.reason = Reason::new(
                 "argv-stale",
@@ -311,6 +325,19 @@ impl Judge<'_> {
             return;
         }
         self.resume(binding, &session, &known, entry);
+    }
+
+    /// What its own title says, where that is newer than what it is known to hold.
+    fn by_title(&self, binding: &Binding) -> Title {
+        let Some(prefix) = binding.title_proof() else { return Title::Silent };
+        if binding.current.as_ref().is_some_and(|held| held.session.as_str().starts_with(prefix)) {
+            return Title::Silent;
+        }
+        match self.know.starting_with(binding.agent, &binding.home, prefix).as_slice() {
+            [] => Title::Fresh,
+            [one] => Title::One(one.clone()),
+            _ => Title::Silent,
+        }
     }
 
     /// The session a binding is taken to hold, and what is known of it: the newest in its history that a person
@@ -374,7 +401,9 @@ impl Judge<'_> {
     }
 
     /// An agent of which no session was ever read: a guess is a question.
-    fn without_session(&self, index: usize, binding: &Binding, entry: &mut Entry) {
+    ///
+    /// `fresh`: its title showed a thread that nobody wrote in; what it held before can be resumed.
+    fn without_session(&self, index: usize, binding: &Binding, entry: &mut Entry, fresh: bool) {
         let claimed: BTreeSet<SessionId> = self
             .folded
             .bindings
@@ -383,9 +412,12 @@ impl Judge<'_> {
             .filter(|(other, _)| *other != index)
             .flat_map(|(_, other)| other.sessions().into_iter().chain(other.argv_session.clone()))
             .collect();
-        let mut candidates: Vec<SessionId> =
-            binding.disputed.iter().map(|reading| reading.session.clone()).collect();
-        if let Some(cwd) = &binding.launch.cwd {
+        let mut candidates: Vec<SessionId> = if fresh {
+            binding.sessions().into_iter().filter(|session| self.has_conversation(binding, session)).collect()
+        } else {
+            binding.disputed.iter().map(|reading| reading.session.clone()).collect()
+        };
+        if let Some(cwd) = binding.launch.cwd.as_ref().filter(|_| !fresh) {
             for session in self.know.candidates(binding.agent, &binding.home, cwd) {
                 if !candidates.contains(&session) {
                     candidates.push(session);
@@ -399,6 +431,16 @@ impl Judge<'_> {
                 "superseded",
                 "no session was read, and another agent was started in this pane afterwards",
             );
+        } else if candidates.is_empty() && fresh {
+            entry.verdict = Verdict::Shell;
+            entry.reason = Reason::new("never-prompted", "it was opened and never prompted");
+        } else if fresh {
+            entry.verdict = Verdict::Choose;
+            entry.reason = Reason::new(
+                "no-conversation-yet",
+                "its title showed a thread without a conversation; the one before it can be resumed",
+            );
+            self.offer(binding, entry, candidates);
         } else if candidates.is_empty() {
             entry.verdict = Verdict::Shell;
             entry.reason = Reason::new(
@@ -586,7 +628,7 @@ impl Judge<'_> {
             return;
         }
         entry.verdict = Verdict::Resume;
-        entry.reason = Reason::new("proof", proof(binding));
+        entry.reason = Reason::new("proof", proof(binding, session));
         entry.argv = command.argv;
         entry.env = command.env;
     }
@@ -614,6 +656,17 @@ impl Judge<'_> {
     }
 }
 
+/// What the thread id in a pane's title says.
+#[derive(PartialEq, Eq)]
+enum Title {
+    /// Nothing that is proof, or nothing new.
+    Silent,
+    /// A thread that nobody wrote in.
+    Fresh,
+    /// This one.
+    One(SessionId),
+}
+
 /// Why a session is not resumed.
 enum Block {
     /// This one cannot; one held before may.
@@ -636,8 +689,11 @@ fn describe(entry: &mut Entry, known: &Known) {
     }
 }
 
-fn proof(binding: &Binding) -> String {
+fn proof(binding: &Binding, session: &SessionId) -> String {
     match &binding.current {
+        _ if binding.title_proof().is_some_and(|prefix| session.as_str().starts_with(prefix)) => {
+            format!("{} named this conversation last", source(Grade::Title))
+        }
         Some(held) => format!("{} named this conversation last", source(held.grade)),
         None => {
             "the command line names it, and no other conversation of that directory was written since".into()

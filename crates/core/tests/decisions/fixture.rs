@@ -351,6 +351,18 @@ impl Knowledge for Disk {
         self.by_directory.get(cwd).into_iter().flatten().map(|session| id(*session)).collect()
     }
 
+    fn starting_with(&self, _agent: AgentKind, _home: &str, prefix: &str) -> Vec<SessionId> {
+        (1..16)
+            .filter(|number| {
+                self.talks
+                    .get(number)
+                    .is_none_or(|known| !matches!(known.conversation, Conversation::Missing { .. }))
+            })
+            .map(id)
+            .filter(|id| id.as_str().starts_with(prefix))
+            .collect()
+    }
+
     fn others_written_since(&self, _binding: &Binding, _session: &SessionId) -> bool {
         false
     }

@@ -8,4 +8,5 @@ mod oracle;
 mod order;
 mod perhaps_held;
 mod plans;
+mod titles;
 mod undone;

@@ -5,7 +5,7 @@
 use reseat_agents::{Agent, ProcessView, RegistryEntry, agent};
 use reseat_core::ending::LiveAgent;
 use reseat_core::fact::{Grade, Launch, Reading, Sighting, Was};
-use reseat_core::ids::{AgentKind, SessionId};
+use reseat_core::ids::{AgentKind, SessionId, made_ms};
 use reseat_core::mux::{PaneId, ServerLife, Snapshot};
 use reseat_core::process::{Boot, ProcessKey};
 use reseat_core::tree::{Row, Standing, Tree};
@@ -269,7 +269,7 @@ impl Pass<'_> {
         let settled = self.titles.get(key).is_some_and(|before| before.as_deref() == Some(prefix));
         let named = adapter.argv_session(&found.view).as_ref() == Some(&session);
         let made_since =
-            made_ms(&session).is_some_and(|made| made + 1_000 >= self.started_wall_ms(&found.stat));
+            made_ms(session.as_str()).is_some_and(|made| made + 1_000 >= self.started_wall_ms(&found.stat));
         let grade = if changed || named || made_since { Grade::Title } else { Grade::Guess };
         if settled && grade == Grade::Guess {
             // Its worth was judged when it was first seen; nothing new was learnt.
@@ -363,15 +363,6 @@ fn was_by_title(kind: AgentKind, title: &str) -> Was {
     }
 }
 
-/// When a thread with a time-ordered id was made, milliseconds since 1970.
-fn made_ms(session: &SessionId) -> Option<i64> {
-    let text = session.as_str();
-    if text.as_bytes().get(14) != Some(&b'7') {
-        return None;
-    }
-    i64::from_str_radix(&format!("{}{}", &text[..8], &text[9..13]), 16).ok()
-}
-
 /// The program that started an agent, when it was neither a shell at work nor the multiplexer.
 fn through(proc: &Proc, tree: &Tree, pid: u32, is_agent: impl Fn(u32) -> bool) -> Option<Vec<String>> {
     const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "tcsh"];
@@ -427,14 +418,6 @@ pub(crate) fn launch_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_ordered_id_tells_when_it_was_made() {
-        let id = SessionId::parse("01900000-0000-7000-8000-000000000001").unwrap();
-        assert_eq!(made_ms(&id), Some(0x0190_0000_0000));
-        let random = SessionId::parse("11111111-1111-4111-8111-111111111111").unwrap();
-        assert_eq!(made_ms(&random), None);
-    }
 
     /// Of several threads that a Codex holds only its title tells which it shows; the newest is a guess.
     #[test]
