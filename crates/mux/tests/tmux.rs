@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use reseat_core::mux::PaneId;
-use reseat_mux::tmux::{HookState, MuxError, NewServer, Program, Tmux, look, sockets};
+use reseat_mux::tmux::{HOOKS, HookState, MuxError, NewServer, Program, Tmux, config_lines, look, sockets};
 use reseat_os::boot::current_boot;
 use reseat_os::env::Env;
 use reseat_os::proc::Proc;
@@ -237,6 +237,36 @@ fn a_spinning_title_starts_no_process() {
     assert_eq!(private.tmux.hook_state().unwrap(), HookState::Missing);
 }
 
+/// CRX-01, "never in the way": the lines in a configuration file set what `set_hooks` sets, without an error, which
+/// tmux would show by putting a pane into view mode, where it takes no keys.
+#[test]
+fn configuration_lines_set_the_same_hooks_and_disturb_no_pane() {
+    let private = Private::new();
+    private.start();
+    let command = "[ -x '/a b/$reseat' ] && \"/a b/$reseat\" hook tmux >/dev/null 2>&1; true";
+    let hooks = || -> Vec<String> {
+        let text = private.raw(&["show-hooks", "-gw"]) + &private.raw(&["show-hooks", "-g"]);
+        text.lines().filter(|line| line.contains("[7373]")).map(str::to_owned).collect()
+    };
+    private.tmux.set_hooks(command).unwrap();
+    let set = hooks();
+    assert_eq!(set.len(), HOOKS.len(), "{set:#?}");
+    private.tmux.unset_hooks().unwrap();
+    assert_eq!(hooks(), Vec::<String>::new());
+    let conf = private.dir.path().join("tmux.conf");
+    std::fs::write(&conf, config_lines(command).join("\n") + "\n").unwrap();
+    let sourced = std::process::Command::new("tmux")
+        .arg("-S")
+        .arg(private.tmux.socket())
+        .arg("source-file")
+        .arg(&conf)
+        .output()
+        .unwrap();
+    assert_eq!((sourced.status.code(), String::from_utf8_lossy(&sourced.stderr).as_ref()), (Some(0), ""));
+    assert_eq!(hooks(), set);
+    assert_eq!(private.raw(&["list-panes", "-a", "-F", "#{pane_in_mode}"]), "0\n");
+}
+
 /// Panes are found again by what they were created with.
 #[test]
 fn panes_are_found_by_their_command() {
@@ -261,7 +291,7 @@ fn panes_are_found_by_their_command() {
         private.tmux.new_window(&first.session, None, None, &Program { cwd: "/", argv: &argv }).unwrap();
     let until = Instant::now() + Duration::from_secs(20);
     while !private.tmux.tagged_panes().unwrap().iter().any(|pane| pane.pane == made.pane && pane.dead) {
-        assert!(std::time::Instant::now() < until, "waited in vain for the dead pane");
+        assert!(Instant::now() < until, "waited in vain for the dead pane");
     }
 }
 

@@ -5,6 +5,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// As many as the kernel follows.
+const MAX_LINKS: usize = 40;
+
 /// A file could not be written; what was there is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
@@ -24,11 +27,25 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), AtomicError> {
     put(path, bytes, mode).map_err(|source| AtomicError { path: path.to_owned(), source })
 }
 
-/// Writes through a symbolic link to the file it names, keeping that file's mode; `mode` is for a new file.
+/// Writes through a symbolic link to the file it names, keeping that file's mode; `mode` is for a new file. A link to
+/// a file that is not there yet makes that file.
 pub fn write_through(path: &Path, bytes: &[u8], mode: u32) -> Result<(), AtomicError> {
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = behind_links(path).map_err(|source| AtomicError { path: path.to_owned(), source })?;
     let mode = std::fs::metadata(&target).map_or(mode, |meta| meta.permissions().mode() & 0o7777);
     write(&target, bytes, mode)
+}
+
+/// Returns the file that a path names, behind all symbolic links, whether that file is there or not.
+pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match std::fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new(".")).join(next),
+            // Not a link, or not there.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
 }
 
 fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
@@ -125,6 +142,23 @@ mod tests {
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&real).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    /// C36: a link to a file that is not there yet stays a link; one that leads to itself is an error.
+    #[test]
+    fn c36_a_dangling_link_is_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("dotfiles")).unwrap();
+        std::os::unix::fs::symlink("second", at("first")).unwrap();
+        std::os::unix::fs::symlink("dotfiles/real", at("second")).unwrap();
+        write_through(&at("first"), b"new", 0o600).unwrap();
+        assert_eq!(std::fs::read_link(at("first")).unwrap(), Path::new("second"));
+        assert_eq!(std::fs::read(at("dotfiles/real")).unwrap(), b"new");
+        assert_eq!(behind_links(&at("first")).unwrap(), at("dotfiles/real"));
+        std::os::unix::fs::symlink("round", at("round")).unwrap();
+        assert!(write_through(&at("round"), b"new", 0o600).is_err());
+        assert!(std::fs::symlink_metadata(at("round")).unwrap().is_symlink());
     }
 
     #[test]

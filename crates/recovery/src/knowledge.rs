@@ -83,7 +83,7 @@ impl<'a> Disk<'a> {
 }
 
 /// Converts what an agent's module read.
-pub fn known_of(transcript: &Transcript, base_exists: impl Fn(&SessionId) -> bool) -> Known {
+pub fn known_of(transcript: &Transcript, bases_of: impl Fn(&SessionId) -> Option<Vec<SessionId>>) -> Known {
     let mut notes = transcript.notes.clone();
     if transcript.damaged_bytes > 0 {
         notes.push(format!("tail damaged, {} bytes ignored", transcript.damaged_bytes));
@@ -115,11 +115,29 @@ pub fn known_of(transcript: &Transcript, base_exists: impl Fn(&SessionId) -> boo
         last_prompt: transcript.last_prompt.clone(),
         last_activity_ms: transcript.last_activity_ms,
         continued_in: transcript.continued_in.clone(),
-        missing_base: transcript.bases.iter().find(|base| !base_exists(base)).cloned(),
+        missing_base: missing_base(&transcript.bases, bases_of),
         archived: transcript.archived,
         was: transcript.was,
         notes,
     }
+}
+
+/// The first conversation whose file is gone, of those that a fork is made of: its parents, and theirs.
+fn missing_base(
+    bases: &[SessionId],
+    bases_of: impl Fn(&SessionId) -> Option<Vec<SessionId>>,
+) -> Option<SessionId> {
+    let mut seen = BTreeSet::new();
+    let mut wanted: Vec<SessionId> = bases.to_vec();
+    while let Some(base) = wanted.pop() {
+        match bases_of(&base) {
+            None => return Some(base),
+            // Whoever names itself among its parents must not hold us.
+            Some(further) if seen.insert(base) => wanted.extend(further),
+            Some(_) => {}
+        }
+    }
+    None
 }
 
 impl Knowledge for Disk<'_> {
@@ -134,7 +152,8 @@ impl Knowledge for Disk<'_> {
                     self.modes.borrow_mut().insert(key.clone(), mode.clone());
                 }
                 known_of(&transcript, |base| {
-                    self.found(&SessionKey { id: base.clone(), ..key.clone() }).is_some()
+                    let found = self.found(&SessionKey { id: base.clone(), ..key.clone() })?;
+                    Some(agent(key.agent).read(&found).bases)
                 })
             }
             None => Known::missing(side_files(key)),
@@ -311,15 +330,19 @@ fn side_files(key: &SessionKey) -> bool {
 
 /// Asks in a thread of its own: a dead network file system must not hold the whole list.
 fn ask_directory(path: &str) -> Directory {
+    ask_within(DIRECTORY_DEADLINE, path, look_at_directory)
+}
+
+fn ask_within(deadline: Duration, path: &str, look: fn(&str) -> Directory) -> Directory {
     let (answer, wait) = mpsc::channel();
     let asked = path.to_owned();
     let spawned = std::thread::Builder::new().name("directory".into()).spawn(move || {
-        let _ = answer.send(look_at_directory(&asked));
+        let _ = answer.send(look(&asked));
     });
     if spawned.is_err() {
-        return look_at_directory(path);
+        return look(path);
     }
-    wait.recv_timeout(DIRECTORY_DEADLINE).unwrap_or(Directory::Unreachable)
+    wait.recv_timeout(deadline).unwrap_or(Directory::Unreachable)
 }
 
 fn look_at_directory(path: &str) -> Directory {
@@ -356,4 +379,53 @@ pub fn homes(config: &Config, user_home: &Path, bindings: &[Binding]) -> BTreeSe
     out.extend(config.agent_home.iter().map(|home| (home.agent, home.path.clone())));
     out.extend(bindings.iter().map(|binding| (binding.agent, PathBuf::from(&binding.home))));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fork needs every file that its history lies in, however far up.
+    #[test]
+    fn a_missing_grandparent_is_missed() {
+        let id = |last: u32| SessionId::parse(&format!("01900000-0000-7000-8000-00000000000{last}")).unwrap();
+        let parents = |child: &SessionId| match child {
+            child if *child == id(2) => Some(vec![id(1)]),
+            child if *child == id(1) => Some(vec![]),
+            child if *child == id(4) => Some(vec![id(3)]),
+            child if *child == id(5) => Some(vec![id(5)]),
+            _ => None,
+        };
+        assert_eq!(missing_base(&[], parents), None);
+        assert_eq!(missing_base(&[id(2)], parents), None);
+        assert_eq!(missing_base(&[id(4)], parents), Some(id(3)));
+        assert_eq!(missing_base(&[id(5)], parents), None);
+    }
+
+    /// C14: a directory whose `stat` never returns is said to be unreachable; C30: what else a path can be.
+    #[test]
+    fn c14_c30_what_a_directory_answers() {
+        let never = |_: &str| loop {
+            std::thread::park();
+        };
+        assert_eq!(ask_within(Duration::from_millis(20), "/w", never), Directory::Unreachable);
+        let root = tempfile::tempdir().unwrap();
+        let at = |below: &str| root.path().join(below).display().to_string();
+        std::fs::create_dir_all(root.path().join("repo/.git/refs/heads")).unwrap();
+        std::fs::write(root.path().join("repo/.git/refs/heads/feat"), "").unwrap();
+        std::fs::write(root.path().join("repo/.git/packed-refs"), "abc refs/heads/packed\n").unwrap();
+        std::fs::write(root.path().join("file"), "").unwrap();
+        std::fs::create_dir(root.path().join("odd (deleted)")).unwrap();
+        let hint = |name: &str| {
+            format!("git -C {} worktree add {} {name}", at("repo"), at(&format!("repo/.wt/{name}")))
+        };
+        assert_eq!(ask_directory(&at("repo")), Directory::There);
+        assert_eq!(ask_directory(&at("odd (deleted)")), Directory::There);
+        assert_eq!(ask_directory(&at("file")), Directory::Missing(None));
+        assert_eq!(ask_directory(&at("gone")), Directory::Missing(None));
+        assert_eq!(ask_directory(&at("repo/.wt/other")), Directory::Missing(None));
+        for name in ["feat", "packed"] {
+            assert_eq!(ask_directory(&at(&format!("repo/.wt/{name}"))), Directory::Missing(Some(hint(name))));
+        }
+    }
 }

@@ -119,14 +119,21 @@ impl Flag<'_> {
         self.values.first().copied()
     }
 
-    /// Appends it as it was given, if it is to be carried over.
+    /// Whether one of its values is one of these words.
+    pub(super) fn holds(&self, words: &[&str]) -> bool {
+        self.values.iter().any(|value| words.contains(value))
+    }
+
+    /// Appends it as it was given, if it is to be carried over. Without a value that it needs it would take the next
+    /// flag for one.
     pub(super) fn carry_into(&self, argv: &mut Vec<String>) {
         let values: Vec<&str> = match self.carry {
             Carry::No => return,
             Carry::Yes => self.values.clone(),
             Carry::Paths => self.values.iter().copied().filter(|value| !is_json(value)).collect(),
         };
-        if self.carry == Carry::Paths && values.is_empty() {
+        let needs = look_up(self.name).is_some_and(|(takes, _)| matches!(takes, Takes::One | Takes::Many));
+        if needs && values.is_empty() {
             return;
         }
         if self.joined {
@@ -165,6 +172,12 @@ pub(super) fn parse<'a>(args: &[&'a str]) -> Vec<Arg<'a>> {
         }
     }
     out
+}
+
+/// Every name that is known.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().flat_map(|known| known.names).copied()
 }
 
 fn look_up(name: &str) -> Option<(Takes, Carry)> {

@@ -278,7 +278,8 @@ pub(super) fn resume(request: &ResumeRequest<'_>) -> ResumeCommand {
             } else {
                 out.notes.push(format!("{ALLOW_SKIP} not carried"));
             }
-        } else if !flag.is(&[SKIP, "--permission-mode"]) {
+        } else if !flag.is(&[SKIP, "--permission-mode"]) && !flag.holds(&[SKIP, ALLOW_SKIP]) {
+            // Another version may read a flag's value as a flag: these words are never carried as values.
             flag.carry_into(&mut out.argv);
         }
     }
@@ -321,3 +322,6 @@ fn program(launch: &Launch) -> String {
         _ => PROGRAM.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

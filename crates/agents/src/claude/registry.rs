@@ -101,3 +101,6 @@ fn time(value: &Value) -> Option<i64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,8 +209,10 @@ impl Seen {
         }
     }
 
-    /// What is wanted of the end: lines come newest first, and the first that tells something counts.
+    /// What is wanted of the end: lines come newest first, and the first that tells something counts. The head tells
+    /// nothing of what may have changed between it and the tail.
     fn older_line(&mut self, line: &Line<'_>, in_tail: bool) {
+        let latest = in_tail || self.unread == 0;
         if in_tail {
             if let Some(cwd) = self.fitting(line) {
                 self.tail_project = Some(cwd.to_owned());
@@ -223,20 +225,24 @@ impl Seen {
             None => {}
         }
         keep(&mut self.version, || line.version.some_text().map(str::to_owned));
-        keep(&mut self.activity_ms, || line.timestamp.text().and_then(milliseconds));
-        keep(&mut self.continued_in, || continued_in(line));
+        if latest {
+            keep(&mut self.activity_ms, || line.timestamp.text().and_then(milliseconds));
+            keep(&mut self.continued_in, || continued_in(line));
+        }
         if line.is_sidechain.flag() {
             // Everything below is about the conversation itself.
             return;
         }
-        keep(&mut self.current, || line.cwd.some_text().map(str::to_owned));
-        keep(&mut self.branch, || line.git_branch.some_text().map(str::to_owned));
         // An emptied title is the last word too.
         keep(&mut self.title, || line.custom_title.text().map(label));
         keep(&mut self.last_prompt, || prompt(line));
-        keep(&mut self.mode, || mode(line));
         keep(&mut self.model, || model(line));
-        keep(&mut self.was, || was(line));
+        if latest {
+            keep(&mut self.current, || line.cwd.some_text().map(str::to_owned));
+            keep(&mut self.branch, || line.git_branch.some_text().map(str::to_owned));
+            keep(&mut self.mode, || mode(line));
+            keep(&mut self.was, || was(line));
+        }
     }
 
     fn fitting<'l>(&self, line: &'l Line<'_>) -> Option<&'l str> {
@@ -374,3 +380,6 @@ fn was(line: &Line<'_>) -> Option<Was> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

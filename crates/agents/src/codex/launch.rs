@@ -3,10 +3,13 @@
 use crate::{ProcessView, ResumeCommand, ResumeRequest};
 use reseat_core::fact::Launch;
 use reseat_core::ids::SessionId;
+use reseat_core::text::short;
 use std::collections::BTreeMap;
 
 const PROGRAM: &str = "codex";
 const FULL_ACCESS: &str = "danger-full-access";
+/// Lets a model answer what a person would be asked.
+const ASK_NOBODY: &str = "--approve-for-me";
 /// Both mean full access without questions.
 const YOLO: [&str; 2] = ["--yolo", "--dangerously-bypass-approvals-and-sandbox"];
 
@@ -253,6 +256,19 @@ fn carried(args: &[&str]) -> Vec<String> {
     out
 }
 
+/// Whether a configuration value decides what an agent may do, or another flag's value is such a flag.
+fn is_power(name: &str, value: &str) -> bool {
+    let key = value.split('=').next().unwrap_or_default();
+    let of_power = |part: &str| {
+        let part = part.trim_matches([' ', '"', '\'']);
+        ["sandbox", "approval", "permission", "default_permission"].iter().any(|word| part.starts_with(word))
+    };
+    YOLO.contains(&value)
+        || value == ASK_NOBODY
+        || (matches!(name, "-c" | "--config")
+            && (key.split('.').any(of_power) || value.contains(FULL_ACCESS)))
+}
+
 fn is_secret(name: &str, value: &str) -> bool {
     if !matches!(name, "-c" | "--config") {
         return false;
@@ -272,10 +288,26 @@ pub(super) fn resume(request: &ResumeRequest<'_>) -> ResumeCommand {
     let mut at = 0;
     while at < flags.len() {
         let length = if VALUES.contains(&flags[at].as_str()) { 2 } else { 1 };
-        if !OF_MODE.contains(&flags[at].as_str()) {
-            out.argv.extend(flags[at..(at + length).min(flags.len())].iter().cloned());
-        }
+        let flag = &flags[at..(at + length).min(flags.len())];
         at += length;
+        if let [name, value] = flag
+            && is_power(name, value)
+        {
+            let key = value.split('=').next().unwrap_or_default();
+            out.notes.push(format!(
+                "{name} {} not carried: its sandbox and approvals come from the last turn",
+                short(key, 60)
+            ));
+        } else if flag == [ASK_NOBODY] {
+            if request.carry_dangerous {
+                out.dangerous = true;
+                out.argv.push(ASK_NOBODY.to_owned());
+            } else {
+                out.notes.push(format!("{ASK_NOBODY} not carried"));
+            }
+        } else if !OF_MODE.contains(&flag[0].as_str()) && flag.len() == length {
+            out.argv.extend(flag.iter().cloned());
+        }
     }
     power(request, flags, &mut out);
     out.argv.push(request.key.id.as_str().to_owned());
@@ -331,119 +363,4 @@ fn power(request: &ResumeRequest<'_>, flags: &[String], out: &mut ResumeCommand)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use reseat_core::ids::{AgentKind, SessionKey};
-
-    const ID: &str = "01900000-0000-7000-8000-000000000001";
-
-    fn view(argv: &[&str]) -> ProcessView {
-        ProcessView {
-            comm: "codex".into(),
-            argv: argv.iter().map(|arg| (*arg).to_owned()).collect(),
-            ..ProcessView::default()
-        }
-    }
-
-    fn resumed(argv: &[&str], mode: Option<&str>, carry_dangerous: bool) -> (Vec<String>, bool, usize) {
-        let launch = launch(&view(argv), &BTreeMap::new());
-        let key = SessionKey {
-            agent: AgentKind::Codex,
-            home: "/h/.codex".into(),
-            id: SessionId::parse(ID).unwrap(),
-        };
-        let request =
-            ResumeRequest { key: &key, launch: &launch, mode, carry_dangerous, default_home: "/h/.codex" };
-        let out = resume(&request);
-        (out.argv, out.dangerous, out.notes.len())
-    }
-
-    #[test]
-    fn who_is_a_front_end() {
-        for yes in [
-            &["codex"][..],
-            &["codex", "-m", "gpt", "do it"],
-            &["/usr/bin/codex", "resume", ID],
-            &["node", "/x/bin/codex.js"],
-            &["node", "--flag", "/x/bin/codex"],
-            &["/bin/sh", "/x/codex"],
-        ] {
-            assert!(is_front_end(&view(yes)), "{yes:?}");
-        }
-        for no in [
-            &["codex", "app-server", "--listen", "unix://"][..],
-            &["codex", "-c", "a=b", "app-server"],
-            &["codex", "mcp"],
-            &["codex", "--version"],
-            &["bash"],
-            &["node", "/x/other.js", "codex"],
-        ] {
-            assert!(!is_front_end(&view(no)), "{no:?}");
-        }
-        assert!(is_headless(&view(&["codex", "-m", "x", "exec", "hello"])));
-        assert!(!is_headless(&view(&["codex", "execute order"])));
-    }
-
-    #[test]
-    fn the_thread_in_the_arguments() {
-        assert_eq!(argv_session(&view(&["codex", "resume", "-m", "x", ID])).unwrap().as_str(), ID);
-        assert_eq!(argv_session(&view(&["codex", ID])), None);
-        assert_eq!(argv_session(&view(&["codex", "resume", "--last"])), None);
-    }
-
-    #[test]
-    fn flags_are_carried_and_prompts_and_secrets_are_not() {
-        let argv = [
-            "codex",
-            "-m",
-            "gpt-x",
-            "--add-dir",
-            "/a b",
-            "-c",
-            "api_key=1",
-            "-c",
-            "x=y",
-            "-i",
-            "p.png",
-            "--search",
-            "fix the",
-            "bug",
-        ];
-        assert_eq!(
-            launch(&view(&argv), &BTreeMap::new()).argv,
-            ["codex", "-m", "gpt-x", "--add-dir", "/a b", "-c", "x=y", "--search"]
-        );
-        assert!(needs_own_process(&["codex".into(), "--search".into()]));
-        assert!(!needs_own_process(&["codex".into(), "-m".into(), "x".into()]));
-    }
-
-    /// C34, for Codex: never more than the last observed mode, and full access never by itself.
-    #[test]
-    fn c34_power_is_never_more_than_last_observed() {
-        let tail = |argv: &[&str], mode, carry| {
-            let (argv, dangerous, notes) = resumed(argv, mode, carry);
-            assert_eq!(&argv[..2], ["codex", "resume"]);
-            (argv[2..argv.len() - 1].join(" "), dangerous, notes)
-        };
-        let yolo = ["codex", "--yolo", "-m", "x"];
-        assert_eq!(tail(&yolo, None, false), ("-m x -s workspace-write -a on-request".into(), false, 1));
-        assert_eq!(
-            tail(&yolo, Some("never/danger-full-access"), true),
-            ("-m x --dangerously-bypass-approvals-and-sandbox".into(), true, 0)
-        );
-        assert_eq!(
-            tail(&yolo, Some("on-request/read-only"), true),
-            ("-m x -s read-only -a on-request".into(), false, 0)
-        );
-        assert_eq!(
-            tail(&["codex"], Some("never/danger-full-access"), false),
-            ("-s workspace-write -a on-request".into(), false, 1)
-        );
-        assert_eq!(
-            tail(&["codex"], Some("granular/workspace-write"), false),
-            ("-s workspace-write".into(), false, 0)
-        );
-        assert_eq!(tail(&["codex", "-s", "read-only"], None, false), ("-s read-only".into(), false, 0));
-        assert_eq!(tail(&["codex"], None, true), (String::new(), false, 0));
-    }
-}
+mod tests;

@@ -173,8 +173,12 @@ fn unpack(path: &Path) -> std::io::Result<Ends> {
     let mut bytes = Vec::new();
     let mut taken = decoder.by_ref().take(UNPACKED);
     taken.read_to_end(&mut bytes)?;
-    let whole = bytes.len() as u64 == UNPACKED;
-    let mut ends = Ends { size: bytes.len() as u64, unread: u64::from(whole), ..Ends::default() };
+    let more = bytes.len() as u64 == UNPACKED;
+    let mut ends = Ends { size: bytes.len() as u64, unread: u64::from(more), ..Ends::default() };
+    if more {
+        // The last line is cut by the limit, not damaged.
+        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed + 1));
+    }
     for line in bytes.split(|byte| *byte == b'\n') {
         match scan::check(line) {
             scan::Shape::Whole => ends.head.push(line.to_vec()),
@@ -187,7 +191,13 @@ fn unpack(path: &Path) -> std::io::Result<Ends> {
 
 fn tell(ends: &Ends, out: &mut Transcript) {
     out.damaged_bytes = ends.damaged_bytes;
-    let lines: Vec<Value> = ends.lines().filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let values = |lines: &[Vec<u8>]| -> Vec<Value> {
+        lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    };
+    let mut lines = values(&ends.head);
+    // Whatever changes in the course of a thread may have changed between head and tail.
+    let latest_from = if ends.unread > 0 { lines.len() } else { 0 };
+    lines.extend(values(&ends.tail));
     let meta = lines.iter().find(|line| kind(line) == "session_meta").and_then(|line| line.get("payload"));
     if let Some(meta) = meta {
         // A copy under another name is the thread of its name.
@@ -201,9 +211,15 @@ fn tell(ends: &Ends, out: &mut Transcript) {
         out.kind = Kind::Unknown;
     }
     let mut talked = false;
-    for line in &lines {
+    for (at, line) in lines.iter().enumerate() {
         let Some(payload) = line.get("payload") else { continue };
         talked |= is_message(line, payload);
+        if let Some(prompt) = prompt(line, payload) {
+            out.last_prompt = Some(prompt);
+        }
+        if at < latest_from {
+            continue;
+        }
         match kind(line) {
             "turn_context" => {
                 out.current = text(payload, "cwd").or_else(|| out.current.take());
@@ -216,9 +232,6 @@ fn tell(ends: &Ends, out: &mut Transcript) {
                 _ => {}
             },
             _ => {}
-        }
-        if let Some(prompt) = prompt(line, payload) {
-            out.last_prompt = Some(prompt);
         }
         if let Some(at) =
             line.get("timestamp").and_then(Value::as_str).and_then(|at| at.parse::<Timestamp>().ok())

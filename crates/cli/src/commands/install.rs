@@ -20,6 +20,14 @@ pub(crate) fn run(context: &Context, args: &InstallArgs, direction: Direction, j
     let folded = reseat_core::fold::fold(&facts);
     let changes = install::changes(context, &folded, &named, direction).map_err(|error| failure(&error))?;
     if args.dry_run {
+        if json {
+            show::json(&serde_json::json!({
+                "schema": reseat_core::plan::SCHEMA,
+                "dry_run": true,
+                "changed": paths(&changes),
+            }));
+            return Ok(Exit::Done);
+        }
         for change in &changes {
             show_change(change);
         }
@@ -35,10 +43,9 @@ pub(crate) fn run(context: &Context, args: &InstallArgs, direction: Direction, j
     let servers = install::servers(context, direction);
     let failed = servers.iter().filter(|(_, done)| done.is_err()).count();
     if json {
-        let changed: Vec<String> = changes.iter().map(|change| change.path.display().to_string()).collect();
         show::json(&serde_json::json!({
             "schema": reseat_core::plan::SCHEMA,
-            "changed": changed,
+            "changed": paths(&changes),
             "servers": servers.iter().map(|(socket, done)| serde_json::json!({
                 "socket": socket.display().to_string(),
                 "done": done.is_ok(),
@@ -46,13 +53,20 @@ pub(crate) fn run(context: &Context, args: &InstallArgs, direction: Direction, j
         }));
     } else {
         for change in &changes {
-            let what = if change.after.is_some() { "changed" } else { "removed" };
-            show::out(&format!("{what} {}", change.path.display()));
+            let what = match (&change.before, &change.after) {
+                (None, _) => "made",
+                (_, Some(_)) => "changed",
+                (_, None) => "removed",
+            };
+            say(&format!("{what} {}", change.path.display()));
         }
         for (socket, done) in &servers {
             match done {
-                Ok(()) => show::out(&format!("tmux server at {}: done", socket.display())),
-                Err(error) => show::err(&format!("tmux server at {}: {error}", socket.display())),
+                Ok(()) => say(&format!("tmux server at {}: done", socket.display())),
+                Err(error) => {
+                    let text = format!("tmux server at {}: {error}", socket.display());
+                    show::err(&reseat_core::text::plain(&text));
+                }
             }
         }
         if changes.is_empty() && servers.is_empty() {
@@ -92,10 +106,19 @@ fn agent_home(text: &str) -> Result<(AgentKind, PathBuf), Failure> {
     if dir.is_dir() { Ok((agent, dir)) } else { Err(bad("there is no such directory")) }
 }
 
+fn paths(changes: &[Change]) -> Vec<String> {
+    changes.iter().map(|change| change.path.display().to_string()).collect()
+}
+
+/// Paths are named by others.
+fn say(text: &str) {
+    show::out(&reseat_core::text::plain(text));
+}
+
 fn show_change(change: &Change) {
     let (before, after) =
         (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
-    show::out(&format!("{}:", change.path.display()));
+    say(&format!("{}:", change.path.display()));
     for line in TextDiff::from_lines(before, after).iter_all_changes() {
         let mark = match line.tag() {
             ChangeTag::Insert => "+",
@@ -117,11 +140,17 @@ fn failure(error: &InstallError) -> Failure {
             text,
             format!("copy it first: install -D {} ~/.local/bin/reseat", program.display()),
         ),
+        InstallError::NotText { .. } => {
+            Failure::failed("program-path", text, "install it below a directory with a plain name")
+        }
+        InstallError::Meanwhile { .. } => {
+            Failure::failed("changed-meanwhile", text, "nothing was changed; try again")
+        }
         InstallError::Form { .. } => {
             Failure::failed("cannot-parse", text, "nothing was changed; correct the file and try again")
         }
         InstallError::Read { .. } | InstallError::Write { .. } => {
-            Failure::failed("cannot-write", text, "check who owns the file and its mode")
+            Failure::failed("cannot-write", text, "nothing was changed; check who owns the file and its mode")
         }
     }
 }

@@ -4,7 +4,6 @@
 mod capture;
 mod endings;
 mod fixture;
-mod incidents;
 mod oracle;
 mod order;
 mod perhaps_held;

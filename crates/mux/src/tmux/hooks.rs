@@ -1,7 +1,7 @@
 //! Our own tmux hooks, at an index nobody else uses.
 
 use super::error::MuxError;
-use super::run::Tmux;
+use super::run::{Tmux, literal};
 
 /// The index of our hooks in each of tmux's hook arrays.
 const INDEX: u32 = 7373;
@@ -71,16 +71,18 @@ impl Tmux {
     }
 }
 
-/// The lines for a tmux configuration file that set the same hooks when a server starts.
+/// The lines for a tmux configuration file that set the same hooks when a server starts. `set-hook` knows no `-q`, and
+/// tmux drops a whole file for one unknown flag; as options, hooks that an older version lacks are passed over.
 pub fn config_lines(command: &str) -> Vec<String> {
     HOOKS
         .iter()
-        .map(|event| format!("set-hook -gq '{event}[{INDEX}]' {}", quoted(&hook_command(event, command))))
+        .map(|event| format!("set-option -gq '{event}[{INDEX}]' {}", quoted(&hook_command(event, command))))
         .collect()
 }
 
 fn hook_command(event: &str, command: &str) -> String {
-    let run = format!("run-shell -b {}", quoted(command));
+    // tmux expands formats in what it runs, and the program's path may look like one.
+    let run = format!("run-shell -b {}", quoted(&literal(command)));
     if event != "pane-title-changed" {
         return run;
     }

@@ -102,9 +102,22 @@ pub(super) fn arguments(commands: &[&[&str]]) -> Vec<String> {
     out
 }
 
-/// Escapes text where tmux expands formats, so that it stands for itself.
+/// Escapes text where tmux expands formats, so that it stands for itself. Two `#` give one, but for those before a
+/// bracket: they begin a style and are left as they are.
 pub(super) fn literal(text: &str) -> String {
-    text.replace('#', "##")
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('#') {
+        let (before, from) = rest.split_at(at);
+        let after = from.trim_start_matches('#');
+        let marks = &from[..from.len() - after.len()];
+        out.push_str(before);
+        out.push_str(marks);
+        if !after.starts_with('[') {
+            out.push_str(marks);
+        }
+        rest = after;
+    }
+    out + rest
 }
 
 fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
@@ -122,6 +135,20 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn c35_formats_are_escaped() {
+        for (text, want) in [
+            ("a", "a"),
+            ("#{x}", "##{x}"),
+            ("#(x)#", "##(x)##"),
+            ("a##b", "a####b"),
+            ("#[x##[", "#[x##["),
+            ("#[#", "#[##"),
+        ] {
+            assert_eq!(literal(text), want, "{text}");
+        }
+    }
 
     /// C35: an argument that ends in the separator does not end the command.
     #[test]

@@ -3,7 +3,12 @@
 //! Only text of others is edited, by the modules that know its form; nothing here decides what it looks like. All
 //! changes are computed first, so one file that cannot be parsed refuses the whole and every file stays as it was.
 
+mod files;
+mod missing;
 mod tmux_conf;
+
+pub use files::{Change, apply};
+pub use missing::missing;
 
 use crate::context::Context;
 use crate::knowledge::homes;
@@ -11,7 +16,7 @@ use reseat_agents::claude::settings;
 use reseat_agents::codex::config as codex_config;
 use reseat_core::fold::Folded;
 use reseat_core::ids::AgentKind;
-use reseat_mux::tmux::{HookState, MuxError};
+use reseat_mux::tmux::MuxError;
 use std::path::{Path, PathBuf};
 
 /// Which way.
@@ -21,17 +26,6 @@ pub enum Direction {
     In,
     /// Take out.
     Out,
-}
-
-/// One file that would change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The file.
-    pub path: PathBuf,
-    /// Its text now; `None` when it is not there.
-    pub before: Option<String>,
-    /// Its text afterwards; `None` when it goes.
-    pub after: Option<String>,
 }
 
 /// Nothing was changed.
@@ -63,6 +57,18 @@ pub enum InstallError {
         #[source]
         source: std::io::Error,
     },
+    /// A file was changed by somebody else since it was read.
+    #[error("{} was changed meanwhile", path.display())]
+    Meanwhile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Commands are text, and this path is none.
+    #[error("{} is no UTF-8 path; hooks cannot name it", program.display())]
+    NotText {
+        /// The program.
+        program: PathBuf,
+    },
     /// The program lies where the next build replaces it.
     #[error("{} lies in a build directory; hooks need a program that stays", program.display())]
     BuildDirectory {
@@ -77,12 +83,25 @@ pub fn tmux_command(program: &Path) -> String {
     format!("[ -x {quoted} ] && {quoted} hook tmux >/dev/null 2>&1; true")
 }
 
-/// Refuses a program below a build directory.
+/// Refuses a program that hooks cannot call: one below a build directory, or one whose path is no text.
 pub fn check_program(program: &Path) -> Result<(), InstallError> {
-    let built = program.components().zip(program.components().skip(1)).any(|(one, next)| {
-        one.as_os_str() == "target" && (next.as_os_str() == "debug" || next.as_os_str() == "release")
-    });
-    if built { Err(InstallError::BuildDirectory { program: program.to_path_buf() }) } else { Ok(()) }
+    if program.to_str().is_none() {
+        return Err(InstallError::NotText { program: program.to_path_buf() });
+    }
+    let names: Vec<_> = program.components().map(std::path::Component::as_os_str).collect();
+    let profile =
+        |name: Option<&&std::ffi::OsStr>| name.is_some_and(|name| *name == "debug" || *name == "release");
+    // `target/release`, and `target/TRIPLE/release`.
+    let below_target = names
+        .iter()
+        .enumerate()
+        .any(|(at, name)| *name == "target" && (profile(names.get(at + 1)) || profile(names.get(at + 2))));
+    // Wherever else a build directory may be, cargo locks it by this file.
+    let locked = program.parent().is_some_and(|dir| dir.join(".cargo-lock").exists());
+    if below_target || locked {
+        return Err(InstallError::BuildDirectory { program: program.to_path_buf() });
+    }
+    Ok(())
 }
 
 /// Computes what would change. Homes that are not there are left alone, but for those that were named.
@@ -104,11 +123,11 @@ pub fn changes(
             AgentKind::Claude => home.join("settings.json"),
             AgentKind::Codex => home.join("config.toml"),
         };
-        out.push(change(path, |text| edit(kind, context, text, direction))?);
+        out.push(files::change(path, |text| edit(kind, context, text, direction))?);
     }
     let path = tmux_conf::path(&context.env, &context.home);
     let lines = reseat_mux::tmux::config_lines(&tmux_command(&context.program));
-    out.push(change(path, |text| {
+    out.push(files::change(path, |text| {
         Ok(match direction {
             Direction::In => Some(tmux_conf::install(text, &lines)),
             Direction::Out => text.and_then(tmux_conf::uninstall),
@@ -142,40 +161,6 @@ fn edit(
     }
 }
 
-fn change(
-    path: PathBuf,
-    edit: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
-) -> Result<Change, InstallError> {
-    let before = match std::fs::read(&path) {
-        Ok(bytes) => Some(
-            String::from_utf8(bytes)
-                .map_err(|_| InstallError::Form { path: path.clone(), why: "it is no UTF-8 text".into() })?,
-        ),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(source) => return Err(InstallError::Read { path, source }),
-    };
-    let after = edit(before.as_deref()).map_err(|why| InstallError::Form { path: path.clone(), why })?;
-    Ok(Change { path, before, after })
-}
-
-/// Writes the changes, each atomically and through symbolic links, modes kept.
-pub fn apply(changes: &[Change]) -> Result<(), InstallError> {
-    for change in changes {
-        let write = |source| InstallError::Write { path: change.path.clone(), source };
-        match &change.after {
-            Some(text) => {
-                if let Some(dir) = change.path.parent() {
-                    std::fs::create_dir_all(dir).map_err(write)?;
-                }
-                reseat_os::atomic::write_through(&change.path, text.as_bytes(), 0o600)
-                    .map_err(|error| write(error.source))?;
-            }
-            None => std::fs::remove_file(&change.path).map_err(write)?,
-        }
-    }
-    Ok(())
-}
-
 /// How the running servers of the user were treated.
 pub fn servers(context: &Context, direction: Direction) -> Vec<(PathBuf, Result<(), MuxError>)> {
     let command = tmux_command(&context.program);
@@ -195,53 +180,29 @@ pub fn servers(context: &Context, direction: Direction) -> Vec<(PathBuf, Result<
         .collect()
 }
 
-/// Where the hooks stand and where they are missing, in sentences; empty when all is well.
-pub fn missing(context: &Context, folded: &Folded) -> Vec<String> {
-    let mut out = Vec::new();
-    for (kind, home) in homes(&context.config, &context.home, &folded.bindings) {
-        if !home.is_dir() {
-            continue;
-        }
-        let read = |name: &str| std::fs::read_to_string(home.join(name)).unwrap_or_default();
-        match kind {
-            AgentKind::Claude => match settings::installed(&read("settings.json")) {
-                settings::Installed::None => {
-                    out.push(format!("no hooks in the Claude Code home {}", home.display()));
-                }
-                settings::Installed::Disabled => {
-                    out.push(format!("hooks are disabled in the Claude Code home {}", home.display()));
-                }
-                settings::Installed::Ours(program) if program != context.program.display().to_string() => {
-                    out.push(format!("the hooks in {} call another program: {program}", home.display()));
-                }
-                settings::Installed::Ours(_) => {}
-            },
-            AgentKind::Codex => {
-                if !codex_config::installed(&read("config.toml")) {
-                    out.push(format!("no thread id in the titles of the Codex home {}", home.display()));
-                }
-            }
-        }
-    }
-    for socket in reseat_mux::tmux::sockets(&context.env, &context.proc, &[]) {
-        let tmux = context.tmux_at(&socket).with_deadline(crate::observe::TMUX_DEADLINE);
-        if matches!(tmux.hook_state(), Ok(HookState::Missing)) {
-            out.push(format!("no hooks in the running tmux server at {}", socket.display()));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_program_in_a_build_directory_is_refused() {
-        assert!(check_program(Path::new("/w/target/debug/reseat")).is_err());
-        assert!(check_program(Path::new("/w/target/release/reseat")).is_err());
-        assert!(check_program(Path::new("/usr/local/bin/reseat")).is_ok());
-        assert!(check_program(Path::new("/home/target/bin/reseat")).is_ok());
+        for built in
+            ["/w/target/debug/reseat", "/w/target/release/reseat", "/w/target/x-linux-gnu/release/reseat"]
+        {
+            assert!(check_program(Path::new(built)).is_err(), "{built}");
+        }
+        for kept in ["/usr/local/bin/reseat", "/home/target/bin/reseat", "/opt/release/reseat"] {
+            assert!(check_program(Path::new(kept)).is_ok(), "{kept}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        assert!(check_program(&dir.path().join("reseat")).is_ok());
+        std::fs::write(dir.path().join(".cargo-lock"), "").unwrap();
+        assert!(check_program(&dir.path().join("reseat")).is_err());
+        let bytes = std::os::unix::ffi::OsStrExt::from_bytes(b"/opt/\xff/reseat");
+        assert!(matches!(
+            check_program(Path::new::<std::ffi::OsStr>(bytes)),
+            Err(InstallError::NotText { .. })
+        ));
     }
 
     #[test]
