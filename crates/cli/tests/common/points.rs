@@ -7,14 +7,10 @@ use reseat_store::facts::Spool;
 use reseat_store::flights::Flight;
 use reseat_store::store::Store;
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Stands for tmux: counts the calls of one process, and kills it before, after or long before one of them.
 const COUNTED: &str = r#"#!/bin/sh
@@ -247,7 +243,7 @@ impl Crashed {
 
     /// Restores once more: everything is back, once, in its place and shape; nothing is left over or left to do.
     pub(crate) fn comes_back(&self) {
-        self.comes_back_as(&|places| places);
+        self.comes_back_as(&<[String]>::to_vec);
     }
 
     /// The same, without the sizes of panes.
@@ -255,15 +251,15 @@ impl Crashed {
         self.comes_back_as(&roughly);
     }
 
-    fn comes_back_as(&self, shown: &dyn Fn(Vec<String>) -> Vec<String>) {
+    fn comes_back_as(&self, shown: &dyn Fn(&[String]) -> Vec<String>) {
         let world = &self.world;
-        let whole = shown(self.whole.clone());
+        let whole = shown(&self.whole);
         let second = world.reseat(&["restore", "--yes", "--json"]);
         assert!(matches!(second.code, 0 | 4), "{second:?}");
         let mut now = Vec::new();
         let until = std::time::Instant::now() + DEADLINE / 8;
         while now != whole && std::time::Instant::now() < until {
-            now = shown(self.places());
+            now = shown(&self.places());
         }
         assert_eq!(now, whole, "{second:?}");
         // A restore that was killed before its own last look has not noted what runs now.
@@ -298,7 +294,7 @@ impl Drop for Crashed {
 }
 
 /// Indexes and directories of panes alone.
-pub(crate) fn roughly(places: Vec<String>) -> Vec<String> {
+pub(crate) fn roughly(places: &[String]) -> Vec<String> {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     places
         .iter()
@@ -310,54 +306,4 @@ pub(crate) fn roughly(places: Vec<String>) -> Vec<String> {
 
 fn run(command: &mut Command) {
     assert!(command.status().unwrap().success(), "{command:?}");
-}
-
-/// Tries point after point, two at a time, until `try_point` says that one was not reached; at least `least` must
-/// be. Tells all points that failed.
-pub(crate) fn walk_points(what: &str, least: usize, try_point: impl Fn(&Crashed, usize) -> bool + Sync) {
-    let (next, end) = (AtomicUsize::new(1), AtomicUsize::new(usize::MAX));
-    let failed: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let crashed = Crashed::new();
-                loop {
-                    let at = next.fetch_add(1, Ordering::SeqCst);
-                    if at >= end.load(Ordering::SeqCst) {
-                        return;
-                    }
-                    crashed.set_back();
-                    match catch_unwind(AssertUnwindSafe(|| try_point(&crashed, at))) {
-                        Ok(true) => {}
-                        Ok(false) => {
-                            end.fetch_min(at, Ordering::SeqCst);
-                        }
-                        Err(why) => {
-                            let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
-                            failed.lock().unwrap().push(format!("{what} {at}: {why}"));
-                        }
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().unwrap();
-    let tried = end.into_inner() - 1;
-    assert!(failed.is_empty(), "{} of {tried} points failed:\n{}", failed.len(), failed.join("\n\n"));
-    assert!(tried >= least, "only {tried} points of {what} were reached");
-    say(&format!("{what}: {tried} points"));
-}
-
-/// Says it past the capture of the test runner, which hides what passing tests print.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Whether strace is there; says so loudly when it is not.
-pub(crate) fn has_strace() -> bool {
-    let there = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
-    if !there {
-        say("\n!!! SKIPPED: strace is not installed; kills at kernel calls were not tried !!!\n");
-    }
-    there
 }

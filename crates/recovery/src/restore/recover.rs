@@ -35,12 +35,12 @@ pub(super) fn recover(
     for flight in flights.into_iter().filter(|flight| !flight.finished) {
         tell(&Progress::Note("finishing a restore that was interrupted"));
         let panes = panes_of(context, &flight);
-        let built = match request.filter(|_| !flight.built && !panes.is_empty()) {
-            Some(request) => finish(context, request, &flight, panes, tell)?,
-            None => {
-                give_back(context, &flight, |entry| panes.contains_key(entry))?;
-                Built { panes, ..Built::default() }
-            }
+        let more = request.filter(|_| !flight.built && !panes.is_empty());
+        let built = if let Some(request) = more {
+            finish(context, request, &flight, panes, tell)?
+        } else {
+            give_back(context, &flight, |entry| panes.contains_key(entry))?;
+            Built { panes, ..Built::default() }
         };
         let open = current(context, &flight)?.entries.into_iter().filter(|entry| OPEN.contains(&entry.state));
         let open = Flight { entries: open.collect(), ..flight.clone() };
