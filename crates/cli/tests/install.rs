@@ -21,7 +21,9 @@ impl Installed {
     fn new() -> Self {
         let world = World::new();
         let program = world.home().join(".local/bin/reseat");
-        std::fs::copy(env!("CARGO_BIN_EXE_reseat"), &program).unwrap();
+        // By another process: a child that a test beside this one starts must not hold the file open for writing.
+        let copied = world.command("cp").arg(env!("CARGO_BIN_EXE_reseat")).arg(&program).status().unwrap();
+        assert!(copied.success());
         Self { world, program }
     }
 
@@ -544,7 +546,7 @@ fn doctor_finds_agent_markers_and_unsets_them() {
     let want = format!(
         "markers: {socket} hands agent markers to every new pane ({markers}): agents there may save nothing; --fix unsets them"
     );
-    assert_eq!(here.warnings(), [want.clone()]);
+    assert_eq!(here.warnings(), std::slice::from_ref(&want));
     assert_eq!(here.warnings(), [want], "nothing is changed unasked");
     let fixed = here.run(&["doctor", "--fix", "--json"]).json();
     let said = fixed["checks"].as_array().unwrap().iter().find(|check| check["name"] == "markers").unwrap();

@@ -9,6 +9,7 @@ use reseat_core::fold::Binding;
 use reseat_core::ids::{AgentKind, SessionId, SessionKey};
 use reseat_core::mux::{PaneId, ServerLife};
 use reseat_core::plan::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known};
+use reseat_core::text::shell_word;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -374,8 +375,10 @@ fn worktree_hint(path: &Path) -> Option<String> {
     let loose = repository.join(".git/refs/heads").join(branch).is_file();
     let packed = std::fs::read_to_string(repository.join(".git/packed-refs"))
         .is_ok_and(|text| text.lines().any(|line| line.ends_with(&format!(" refs/heads/{branch}"))));
+    // People paste it into a shell.
+    let word = |path: &Path| shell_word(&path.display().to_string());
     (loose || packed)
-        .then(|| format!("git -C {} worktree add {} {branch}", repository.display(), path.display()))
+        .then(|| format!("git -C {} worktree add {} {}", word(repository), word(path), shell_word(branch)))
 }
 
 /// Which homes of each agent to look into: the default ones, configured ones, and all that facts name.
@@ -430,6 +433,17 @@ mod tests {
         assert_eq!(ask_directory(&at("file")), Directory::Missing(None));
         assert_eq!(ask_directory(&at("gone")), Directory::Missing(None));
         assert_eq!(ask_directory(&at("repo/.wt/other")), Directory::Missing(None));
+        let odd = "x'$(touch PWNED)";
+        std::fs::write(root.path().join("repo/.git/refs/heads").join(odd), "").unwrap();
+        let quoted = r"'x'\''$(touch PWNED)'";
+        assert_eq!(
+            ask_directory(&at(&format!("repo/{odd}"))),
+            Directory::Missing(Some(format!(
+                "git -C {} worktree add '{}/x'\\''$(touch PWNED)' {quoted}",
+                at("repo"),
+                at("repo")
+            )))
+        );
         for name in ["feat", "packed"] {
             assert_eq!(ask_directory(&at(&format!("repo/.wt/{name}"))), Directory::Missing(Some(hint(name))));
         }
