@@ -223,6 +223,12 @@ impl Knowledge for Disk<'_> {
         };
         let missing_program = argv.first().filter(|program| !self.program_exists(program)).cloned();
         let mut notes = resume.notes;
+        if let (Some(_), None, Some(through)) = (&missing_program, launcher, &binding.launch.through) {
+            notes.push(format!(
+                "a [[launcher]] with match = {:?} in the configuration can say how it resumes",
+                through.last().map_or("", String::as_str)
+            ));
+        }
         let unset: Vec<&str> = binding
             .launch
             .env_names
