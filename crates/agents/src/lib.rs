@@ -7,6 +7,7 @@
 pub mod claude;
 pub mod codex;
 pub mod scan;
+pub mod unsupported;
 
 use reseat_core::fact::{Grade, Launch, Reading, Was};
 use reseat_core::ids::{AgentKind, SessionId, SessionKey};
@@ -241,23 +242,6 @@ pub fn agent(kind: AgentKind) -> &'static dyn Agent {
         AgentKind::Claude => &claude::Claude,
         AgentKind::Codex => &codex::Codex,
     }
-}
-
-/// Names of agents that are seen in panes but have no adapter; reported as unsupported, never guessed at.
-pub fn unsupported(process: &ProcessView) -> Option<&'static str> {
-    const KNOWN: [&str; 8] = ["opencode", "gemini", "copilot", "qwen", "pi", "aider", "goose", "amp"];
-    let base = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
-    let names = [
-        base(&process.comm),
-        process.argv.first().map(|arg| base(arg)).unwrap_or_default(),
-        process
-            .argv
-            .get(1)
-            .filter(|_| base(&process.comm) == "node" || base(&process.comm) == "MainThread")
-            .map(|arg| base(arg))
-            .unwrap_or_default(),
-    ];
-    KNOWN.into_iter().find(|known| names.iter().any(|name| name == known))
 }
 
 /// The strongest of some readings, newest agreement first.

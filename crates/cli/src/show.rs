@@ -1,20 +1,23 @@
 //! What reaches the terminal: data on standard output, talk on standard error, tables that fit.
 
+use reseat_core::text::{plain_json, plain_lines};
 use serde::Serialize;
 use std::io::{IsTerminal as _, Write as _};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// A closed pipe ends the talk, not the work.
+/// Prints a line. Names, titles and paths come from others: nothing that a terminal acts on passes this door. A closed
+/// pipe ends the talk, not the work.
 pub(crate) fn out(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    let _ = writeln!(std::io::stdout().lock(), "{}", plain_lines(text));
 }
 
 pub(crate) fn err(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain_lines(text));
 }
 
 pub(crate) fn json(value: &impl Serialize) {
-    out(&serde_json::to_string_pretty(value).unwrap_or_default());
+    let json = serde_json::to_string_pretty(value).unwrap_or_default();
+    let _ = writeln!(std::io::stdout().lock(), "{}", plain_json(&json));
 }
 
 /// Columns of the terminal; 120 where there is none.
@@ -113,7 +116,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
         return None;
     }
     let mut talk = std::io::stderr().lock();
-    let _ = write!(talk, "{question} ");
+    let _ = write!(talk, "{} ", plain_lines(question));
     let _ = talk.flush();
     drop(talk);
     let mut line = String::new();

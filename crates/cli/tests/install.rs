@@ -21,7 +21,9 @@ impl Installed {
     fn new() -> Self {
         let world = World::new();
         let program = world.home().join(".local/bin/reseat");
-        std::fs::copy(env!("CARGO_BIN_EXE_reseat"), &program).unwrap();
+        // By another process: a child that a test beside this one starts must not hold the file open for writing.
+        let copied = world.command("cp").arg(env!("CARGO_BIN_EXE_reseat")).arg(&program).status().unwrap();
+        assert!(copied.success());
         Self { world, program }
     }
 

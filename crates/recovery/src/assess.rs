@@ -57,11 +57,13 @@ pub struct Item {
     pub ending: Reason,
 }
 
-/// An agent without an adapter.
+/// An agent that cannot be brought back.
 #[derive(Debug, Clone, Serialize)]
 pub struct Unsupported {
     /// Its name.
     pub name: String,
+    /// Why.
+    pub reason: String,
     /// The socket.
     pub socket: String,
     /// The pane.
@@ -82,8 +84,9 @@ pub fn assess(folded: &Folded, observed: &Observed, disk: &Disk<'_>, boot: &Boot
             .seen
             .unsupported
             .iter()
-            .map(|(life, pane, name)| Unsupported {
-                name: (*name).to_owned(),
+            .map(|(life, pane, found)| Unsupported {
+                name: found.name.to_owned(),
+                reason: found.reason.clone(),
                 socket: life.socket.clone(),
                 pane_id: pane.to_string(),
             })

@@ -11,6 +11,7 @@ use reseat_core::mux::{PaneId, ServerLife};
 use reseat_core::plan::{
     Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS,
 };
+use reseat_core::text::shell_word;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -228,6 +229,12 @@ impl Knowledge for Disk<'_> {
         };
         let missing_program = argv.first().filter(|program| !self.program_exists(program)).cloned();
         let mut notes = resume.notes;
+        if let (Some(_), None, Some(through)) = (&missing_program, launcher, &binding.launch.through) {
+            notes.push(format!(
+                "a [[launcher]] with match = {:?} in the configuration can say how it resumes",
+                through.last().map_or("", String::as_str)
+            ));
+        }
         let unset: Vec<&str> = binding
             .launch
             .env_names
@@ -374,8 +381,10 @@ fn worktree_hint(path: &Path) -> Option<String> {
     let loose = repository.join(".git/refs/heads").join(branch).is_file();
     let packed = std::fs::read_to_string(repository.join(".git/packed-refs"))
         .is_ok_and(|text| text.lines().any(|line| line.ends_with(&format!(" refs/heads/{branch}"))));
+    // People paste it into a shell.
+    let word = |path: &Path| shell_word(&path.display().to_string());
     (loose || packed)
-        .then(|| format!("git -C {} worktree add {} {branch}", repository.display(), path.display()))
+        .then(|| format!("git -C {} worktree add {} {}", word(repository), word(path), shell_word(branch)))
 }
 
 /// Which homes of each agent to look into: the default ones, configured ones, and all that facts name.
@@ -430,6 +439,17 @@ mod tests {
         assert_eq!(ask_directory(&at("file")), Directory::Missing(None));
         assert_eq!(ask_directory(&at("gone")), Directory::Missing(None));
         assert_eq!(ask_directory(&at("repo/.wt/other")), Directory::Missing(None));
+        let odd = "x'$(touch PWNED)";
+        std::fs::write(root.path().join("repo/.git/refs/heads").join(odd), "").unwrap();
+        let quoted = r"'x'\''$(touch PWNED)'";
+        assert_eq!(
+            ask_directory(&at(&format!("repo/{odd}"))),
+            Directory::Missing(Some(format!(
+                "git -C {} worktree add '{}/x'\\''$(touch PWNED)' {quoted}",
+                at("repo"),
+                at("repo")
+            )))
+        );
         for name in ["feat", "packed"] {
             assert_eq!(ask_directory(&at(&format!("repo/.wt/{name}"))), Directory::Missing(Some(hint(name))));
         }

@@ -36,19 +36,19 @@ pub(crate) fn run(context: &Context, args: &FindArgs, json: bool) -> Outcome {
 
 /// Id and command first: they are what was asked for.
 fn print(found: &Match) {
-    let plain = reseat_core::text::plain;
+    use reseat_core::text::{plain, shell_word};
     show::out(found.session.as_str());
     if found.argv.is_empty() {
         show::out("  cannot be resumed");
     } else {
         let mut command = String::new();
         if let Some(cwd) = &found.cwd {
-            command += &format!("cd {} && ", quote(cwd));
+            command += &format!("cd {} && ", shell_word(cwd));
         }
         for (name, value) in &found.env {
-            command += &format!("{name}={} ", quote(value));
+            command += &format!("{name}={} ", shell_word(value));
         }
-        command.push_str(&found.argv.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" "));
+        command.push_str(&found.argv.iter().map(|arg| shell_word(arg)).collect::<Vec<_>>().join(" "));
         show::out(&format!("  {}", plain(&command)));
     }
     let place = found.surface.as_ref().map(super::status::place);
@@ -62,29 +62,5 @@ fn print(found: &Match) {
     show::out(&format!("  {}", what.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
     for note in &found.notes {
         show::out(&format!("  note: {}", plain(note)));
-    }
-}
-
-/// Quotes a word for a POSIX shell.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:@%+,".contains(&byte);
-    // zsh expands a word that begins with `=`.
-    if !word.is_empty() && !word.starts_with('=') && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// C35: what is shown to be pasted into a shell is one word each.
-    #[test]
-    fn c35_words_are_quoted() {
-        assert_eq!(quote("/w/a'$(touch PWNED)'b"), r"'/w/a'\''$(touch PWNED)'\''b'");
-        assert_eq!(quote("--resume"), "--resume");
-        assert_eq!(quote(""), "''");
-        assert_eq!(quote("=work"), "'=work'");
     }
 }

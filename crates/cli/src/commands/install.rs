@@ -58,15 +58,12 @@ pub(crate) fn run(context: &Context, args: &InstallArgs, direction: Direction, j
                 (_, Some(_)) => "changed",
                 (_, None) => "removed",
             };
-            say(&format!("{what} {}", change.path.display()));
+            show::out(&format!("{what} {}", change.path.display()));
         }
         for (socket, done) in &servers {
             match done {
-                Ok(()) => say(&format!("tmux server at {}: done", socket.display())),
-                Err(error) => {
-                    let text = format!("tmux server at {}: {error}", socket.display());
-                    show::err(&reseat_core::text::plain(&text));
-                }
+                Ok(()) => show::out(&format!("tmux server at {}: done", socket.display())),
+                Err(error) => show::err(&format!("tmux server at {}: {error}", socket.display())),
             }
         }
         if changes.is_empty() && servers.is_empty() {
@@ -110,15 +107,10 @@ fn paths(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| change.path.display().to_string()).collect()
 }
 
-/// Paths are named by others.
-fn say(text: &str) {
-    show::out(&reseat_core::text::plain(text));
-}
-
 fn show_change(change: &Change) {
     let (before, after) =
         (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
-    say(&format!("{}:", change.path.display()));
+    show::out(&format!("{}:", change.path.display()));
     for line in TextDiff::from_lines(before, after).iter_all_changes() {
         let mark = match line.tag() {
             ChangeTag::Insert => "+",

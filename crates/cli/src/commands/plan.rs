@@ -92,8 +92,8 @@ fn details(entry: &Entry, now: i64) {
         let words: Vec<String> = entry
             .env
             .iter()
-            .map(|(name, value)| format!("{name}={}", super::find::quote(value)))
-            .chain(entry.argv.iter().map(|arg| super::find::quote(arg)))
+            .map(|(name, value)| format!("{name}={}", reseat_core::text::shell_word(value)))
+            .chain(entry.argv.iter().map(|arg| reseat_core::text::shell_word(arg)))
             .collect();
         show::out(&format!("{INDENT}{}", plain(&words.join(" "))));
     }

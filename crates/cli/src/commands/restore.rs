@@ -90,7 +90,7 @@ fn print(report: &Report) {
         report.summary.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
     show::out(&summary.join(", "));
     if let Some(attach) = &report.attach {
-        let words: Vec<String> = attach.iter().map(|word| super::find::quote(word)).collect();
+        let words: Vec<String> = attach.iter().map(|word| reseat_core::text::shell_word(word)).collect();
         show::out(&words.join(" "));
     }
 }

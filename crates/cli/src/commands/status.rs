@@ -31,7 +31,10 @@ pub(super) fn print(context: &Context, status: &Status) {
         show::table(&rows);
     }
     for other in &status.unsupported {
-        show::out(&format!("not supported: {} in pane {} of {}", other.name, other.pane_id, other.socket));
+        show::out(&format!(
+            "not supported: {} in pane {} of {}: {}",
+            other.name, other.pane_id, other.socket, other.reason
+        ));
     }
     if groups.iter().all(|(_, items)| items.is_empty()) {
         show::out(

@@ -2,6 +2,7 @@
 //!
 //! Used by a look, which keeps what it saw as facts, and by a plan, which only asks.
 
+use reseat_agents::unsupported::{Unsupported, unsupported};
 use reseat_agents::{Agent, ProcessView, RegistryEntry, agent};
 use reseat_core::ending::LiveAgent;
 use reseat_core::fact::{Grade, Launch, Reading, Sighting, Was};
@@ -24,8 +25,8 @@ pub struct Seen {
     pub sightings: Vec<Sighting>,
     /// All agent processes, in panes or not.
     pub agents: Vec<LiveAgent>,
-    /// Programs known to be agents that have no adapter, by pane.
-    pub unsupported: Vec<(ServerLife, PaneId, &'static str)>,
+    /// Agents that cannot be brought back, by pane.
+    pub unsupported: Vec<(ServerLife, PaneId, Unsupported)>,
     /// Start ticks of every process, by pid.
     pub starts: BTreeMap<u32, u64>,
 }
@@ -294,17 +295,15 @@ impl Pass<'_> {
         &self,
         table: &[Stat],
         panes: &BTreeMap<u64, PaneRef<'_>>,
-    ) -> Vec<(ServerLife, PaneId, &'static str)> {
-        let mut out = Vec::new();
+    ) -> Vec<(ServerLife, PaneId, Unsupported)> {
+        let mut out = BTreeSet::new();
         for stat in table {
             let Some(pane) = panes.get(&stat.tty) else { continue };
-            if let Some(name) = reseat_agents::unsupported(&self.view(stat))
-                && !out.iter().any(|(life, id, other)| life == pane.life && *id == pane.id && *other == name)
-            {
-                out.push((pane.life.clone(), pane.id, name));
+            if let Some(found) = unsupported(&self.view(stat)) {
+                out.insert((pane.life.clone(), pane.id, found));
             }
         }
-        out
+        out.into_iter().collect()
     }
 }
 
@@ -365,38 +364,62 @@ fn was_by_title(kind: AgentKind, title: &str) -> Was {
 
 /// The program that started an agent, when it was neither a shell at work nor the multiplexer.
 fn through(proc: &Proc, tree: &Tree, pid: u32, is_agent: impl Fn(u32) -> bool) -> Option<Vec<String>> {
-    const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "tcsh"];
     for above in tree.ancestors(pid) {
         if is_agent(above) {
             continue;
         }
-        let argv = proc.cmdline(above);
         let comm = proc.stat(above).map(|stat| stat.comm).unwrap_or_default();
-        if comm.starts_with("tmux") || above == 1 {
+        if above == 1 {
             return None;
         }
-        let program = base(argv.first().map_or("", String::as_str)).trim_start_matches('-').to_owned();
-        if program == "reseat" {
-            return None;
+        match starter(&comm, &proc.cmdline(above)) {
+            Starter::Shell => {}
+            Starter::Ours => return None,
+            Starter::Launcher(names) => return Some(names),
         }
-        if SHELLS.contains(&program.as_str()) {
-            match argv.iter().skip(1).find(|arg| !arg.starts_with('-')) {
-                // `sh -c TEXT` and an interactive shell are how people type; a script is a launcher.
-                Some(script) if !argv.iter().any(|arg| arg.starts_with('-') && arg.contains('c')) => {
-                    return Some(vec![base(script).to_owned()]);
-                }
-                _ => continue,
-            }
-        }
-        let mut names = vec![program.clone()];
-        if matches!(program.as_str(), "node" | "bun" | "python" | "python3" | "npx" | "npm" | "env" | "sudo")
-            && let Some(script) = argv.iter().skip(1).find(|arg| !arg.starts_with('-'))
-        {
-            names.push(base(script).to_owned());
-        }
-        return Some(names);
     }
     None
+}
+
+/// What a process above an agent is.
+#[derive(Debug, PartialEq, Eq)]
+enum Starter {
+    /// A shell at work: how people type.
+    Shell,
+    /// The multiplexer, or we ourselves.
+    Ours,
+    /// A program with a mind of its own, by its names.
+    Launcher(Vec<String>),
+}
+
+fn starter(comm: &str, argv: &[String]) -> Starter {
+    const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "tcsh"];
+    const CARRIERS: [&str; 7] = ["node", "nodejs", "bun", "python", "python3", "npx", "npm"];
+    // npm writes all of its title into its first argument.
+    let words: Vec<&str> = match argv {
+        [title] => title.split_whitespace().collect(),
+        argv => argv.iter().map(String::as_str).collect(),
+    };
+    let program = base(words.first().copied().unwrap_or(comm)).trim_start_matches('-');
+    if comm.starts_with("tmux") || program == "reseat" {
+        return Starter::Ours;
+    }
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-')).copied();
+    if SHELLS.contains(&program) {
+        // `sh -c TEXT` and an interactive shell are how people type; a script is a launcher.
+        let told =
+            words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'));
+        return match script {
+            Some(script) if !told => Starter::Launcher(vec![base(script).to_owned()]),
+            _ => Starter::Shell,
+        };
+    }
+    if program == "npm" && script == Some("exec") {
+        return Starter::Launcher(vec!["npx".into()]);
+    }
+    let mut names = vec![program.to_owned()];
+    names.extend(script.filter(|_| CARRIERS.contains(&program)).map(|script| base(script).to_owned()));
+    Starter::Launcher(names)
 }
 
 fn base(path: &str) -> &str {
@@ -442,6 +465,42 @@ mod tests {
             "a title that fits them all singles none out"
         );
         assert_eq!(shown_of_held(Vec::new(), Some(cut)), Vec::new());
+    }
+
+    /// Who started an agent: people by their shells, or a program that may have to do it again.
+    #[test]
+    fn launchers_are_told_from_shells() {
+        let of = |comm: &str, argv: &[&str]| {
+            starter(comm, &argv.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
+        };
+        for shell in [
+            &["-bash"][..],
+            &["bash"],
+            &["/bin/zsh", "-l", "-i"],
+            &["sh", "-c", "corp-claude x"],
+            &["bash", "-lic", "claude"],
+            &["bash", "--norc"],
+        ] {
+            assert_eq!(of("bash", shell), Starter::Shell, "{shell:?}");
+        }
+        assert_eq!(of("tmux: server", &["tmux", "new"]), Starter::Ours);
+        assert_eq!(of("reseat", &["/x/reseat", "exec", "e-1"]), Starter::Ours);
+        for (comm, argv, names) in [
+            ("corp-claude", &["/bin/sh", "/opt/bin/corp-claude", "-x"][..], &["corp-claude"][..]),
+            ("bash", &["bash", "--norc", "./corp-claude"], &["corp-claude"]),
+            ("corp", &["/opt/corp"], &["corp"]),
+            ("npm exec @anthr", &["npm exec @anthropic-ai/claude-code"], &["npx"]),
+            ("npm", &["npm", "exec", "claude"], &["npx"]),
+            ("node", &["node", "/usr/bin/npx", "@anthropic-ai/claude-code"], &["node", "npx"]),
+            ("python3", &["python3", "-u", "/opt/wrap.py"], &["python3", "wrap.py"]),
+            ("sudo", &["sudo", "-u", "dev", "claude"], &["sudo"]),
+            ("mise", &["mise", "exec", "--", "claude"], &["mise"]),
+        ] {
+            assert_eq!(
+                of(comm, argv),
+                Starter::Launcher(names.iter().map(|name| (*name).to_owned()).collect())
+            );
+        }
     }
 
     /// C04: the kernel's name may be a version number or the runtime's.

@@ -328,7 +328,7 @@ fn still_started(context: &Context, begun: &Begun) -> bool {
 }
 
 fn say(out: &mut dyn Write, text: &str) {
-    let _ = writeln!(out, "reseat: {text}").and_then(|()| out.flush());
+    let _ = writeln!(out, "reseat: {}", plain(text)).and_then(|()| out.flush());
 }
 
 /// The user's shell as the server would start it, and its arguments: a login shell.
