@@ -223,9 +223,11 @@ pub fn fold(facts: &[Fact]) -> Folded {
     for fact in sorted {
         fold.take(fact);
     }
-    let Fold { mut out, undone, .. } = fold;
+    let Fold { mut out, undone, failed_starts, .. } = fold;
     // What a restore made and took back, or its user did, is no loss and hides none.
-    out.bindings.retain(|binding| !undone.contains(&binding.process));
+    out.bindings.retain(|binding| {
+        !undone.contains(&binding.process) && !failed_starts.iter().any(|start| start.made(binding))
+    });
     out
 }
 
@@ -234,7 +236,33 @@ struct Fold {
     out: Folded,
     by_process: BTreeMap<ProcessKey, usize>,
     undone: BTreeSet<ProcessKey>,
+    /// When each pane was given to an entry.
+    placed_at: BTreeMap<(ServerLife, PaneId), (EntryId, u64)>,
+    failed_starts: Vec<FailedStart>,
 }
+
+/// A start in a pane that failed: an agent that began there meanwhile was made by it, also where whoever started it
+/// died before noting its pid.
+struct FailedStart {
+    life: ServerLife,
+    pane: PaneId,
+    /// CLOCK_BOOTTIME in nanoseconds.
+    from_ns: u64,
+    until_ns: u64,
+}
+
+impl FailedStart {
+    fn made(&self, binding: &Binding) -> bool {
+        let began = binding.process.start.saturating_mul(TICK_NS);
+        binding.life.as_ref() == Some(&self.life)
+            && binding.pane == Some(self.pane)
+            && began.saturating_add(TICK_NS) > self.from_ns
+            && began <= self.until_ns
+    }
+}
+
+/// One tick of a process's start time.
+const TICK_NS: u64 = 10_000_000;
 
 impl Fold {
     fn take(&mut self, fact: &Fact) {
@@ -379,6 +407,7 @@ impl Fold {
                 out.last_settled_entries = entries.iter().cloned().collect();
             }
             Decision::Placed { surface, entry, life, pane } => {
+                self.placed_at.insert((life.clone(), *pane), (entry.clone(), at.ns));
                 out.placed.insert((life.clone(), *pane), (surface.clone(), entry.clone()));
             }
             Decision::Outcome { entry, outcome, code, text, process, .. } => {
@@ -387,6 +416,18 @@ impl Fold {
                     Outcome::Failed => {
                         settled.failures.push(code.clone());
                         self.undone.extend(process.clone());
+                        self.placed_at.retain(|(life, pane), (placed, from_ns)| {
+                            let fails = placed == entry;
+                            if fails {
+                                self.failed_starts.push(FailedStart {
+                                    life: life.clone(),
+                                    pane: *pane,
+                                    from_ns: *from_ns,
+                                    until_ns: at.ns,
+                                });
+                            }
+                            !fails
+                        });
                     }
                     Outcome::Restored => settled.failures.clear(),
                     _ => {}

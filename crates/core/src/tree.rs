@@ -25,7 +25,7 @@ pub enum Standing {
         /// It is in the terminal's foreground group.
         foreground: bool,
     },
-    /// Below another agent, or without the pane's terminal.
+    /// Below another agent, left behind by the pane's processes, or without the pane's terminal.
     Nested,
 }
 
@@ -83,22 +83,16 @@ impl Tree {
         out
     }
 
-    /// Judges an agent process below a pane whose first process is `root` and whose terminal is `tty`.
+    /// Judges an agent process of the pane whose first process is `root` and whose terminal is `tty`.
     ///
-    /// `is_agent` says whether a pid is an agent's front end. A wrapper and the program it started (node and its
-    /// native child) are one agent: pass `same_agent` for pairs that are one.
-    pub fn standing(
-        &self,
-        pid: u32,
-        tty: u64,
-        is_agent: impl Fn(u32) -> bool,
-        same_agent: impl Fn(u32, u32) -> bool,
-    ) -> Standing {
+    /// `is_agent` says whether a pid is an agent's front end.
+    pub fn standing(&self, pid: u32, root: u32, tty: u64, is_agent: impl Fn(u32) -> bool) -> Standing {
         let Some(row) = self.rows.get(&pid) else { return Standing::Nested };
         if row.tty == 0 || row.tty != tty {
             return Standing::Nested;
         }
-        if self.ancestors(pid).into_iter().any(|above| is_agent(above) && !same_agent(above, pid)) {
+        let above = self.ancestors(pid);
+        if (pid != root && !above.contains(&root)) || above.into_iter().any(is_agent) {
             return Standing::Nested;
         }
         Standing::TopLevel { foreground: row.foreground > 0 && row.foreground.cast_unsigned() == row.pgrp }
@@ -123,8 +117,18 @@ mod tests {
             row(520, 510, 500, 7),
         ]);
         let agent = |pid| pid == 500 || pid == 520;
-        assert_eq!(tree.standing(500, 7, agent, |_, _| false), Standing::TopLevel { foreground: true });
-        assert_eq!(tree.standing(520, 7, agent, |_, _| false), Standing::Nested);
+        assert_eq!(tree.standing(500, 400, 7, agent), Standing::TopLevel { foreground: true });
+        assert_eq!(tree.standing(520, 400, 7, agent), Standing::Nested);
+    }
+
+    /// A helper process of an agent that ended keeps the terminal and belongs to nobody in the pane any more. An agent
+    /// that is the pane's first process has nobody above it there.
+    #[test]
+    fn a_process_that_was_left_behind_is_nested() {
+        let tree = Tree::new([row(400, 1, 400, 7), row(500, 1, 500, 7), row(510, 400, 510, 7)]);
+        assert_eq!(tree.standing(500, 400, 7, |pid| pid == 500), Standing::Nested);
+        assert_eq!(tree.standing(510, 400, 7, |pid| pid >= 500), Standing::TopLevel { foreground: false });
+        assert_eq!(tree.standing(400, 400, 7, |pid| pid == 400), Standing::TopLevel { foreground: false });
     }
 
     #[test]
@@ -136,9 +140,9 @@ mod tests {
             row(502, 400, 502, 7),
         ]);
         let agent = |pid| pid >= 500;
-        assert_eq!(tree.standing(500, 7, agent, |_, _| false), Standing::Nested);
-        assert_eq!(tree.standing(501, 7, agent, |_, _| false), Standing::Nested);
-        assert_eq!(tree.standing(502, 7, agent, |_, _| false), Standing::TopLevel { foreground: false });
+        assert_eq!(tree.standing(500, 400, 7, agent), Standing::Nested);
+        assert_eq!(tree.standing(501, 400, 7, agent), Standing::Nested);
+        assert_eq!(tree.standing(502, 400, 7, agent), Standing::TopLevel { foreground: false });
     }
 
     #[test]

@@ -190,6 +190,13 @@ impl<'a> Cast<'a> {
                     })
             })?;
         }
+        for member in self.members.iter().filter(|member| member.lot == Lot::Left) {
+            wait_until(&format!("reseat to note the end in {}", member.place), NOTED, || {
+                reseat.json(&["log", member.place], 0).is_ok_and(|story| {
+                    story["lines"].as_array().is_some_and(|all| all.iter().any(|line| line["kind"] == "gone"))
+                })
+            })?;
+        }
         Ok(())
     }
 

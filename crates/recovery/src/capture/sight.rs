@@ -94,7 +94,7 @@ impl Pass<'_> {
             let own = entries.iter().find(|entry| self.is_record_of(entry, &found.stat));
             let standing = panes.get(&found.stat.tty).map(|pane| {
                 let standing =
-                    tree.standing(pid, found.stat.tty, |other| agents.contains_key(&other), |_, _| false);
+                    tree.standing(pid, pane.pid, found.stat.tty, |other| agents.contains_key(&other));
                 (*pane, standing)
             });
             let placed = standing
@@ -284,7 +284,7 @@ impl Pass<'_> {
         for (life, snapshot) in self.servers {
             for (_, pane) in snapshot.panes() {
                 if let Some(device) = reseat_os::tty::device_of(Path::new(&pane.tty)) {
-                    out.insert(device, PaneRef { life, id: pane.id, title: &pane.title });
+                    out.insert(device, PaneRef { life, id: pane.id, pid: pane.pid, title: &pane.title });
                 }
             }
         }
@@ -311,6 +311,7 @@ impl Pass<'_> {
 struct PaneRef<'a> {
     life: &'a ServerLife,
     id: PaneId,
+    pid: u32,
     title: &'a str,
 }
 
