@@ -4,6 +4,7 @@
 mod common;
 
 use common::{World, pairs, verdicts, wait_for};
+use std::collections::BTreeMap;
 
 /// Two agents in one directory, one of them after `/clear`, one Codex; the server and all below it is killed.
 #[test]
@@ -116,23 +117,73 @@ fn a_killed_agent_comes_back_beside_its_neighbours() {
     assert_eq!((running.get(&lost), running.get(&kept)), (Some(&1), Some(&1)));
 }
 
-/// The same with the agent as the pane's own process: the pane is gone with it and its window gets another.
+/// The same with agents as the panes' own processes, killed one after the other: their panes are gone with them, and
+/// the window becomes what it was, each in its place and all in their sizes.
 #[test]
-fn an_agent_that_was_the_panes_own_process_comes_back() {
+fn agents_that_were_the_panes_own_processes_come_back_in_their_places() {
+    let world = World::new();
+    world.session("work", "shop");
+    let dir = world.home().join("shop");
+    for _ in 0..3 {
+        world.tmux(&["split-window", "-h", "-t", "work:0", "-c", dir.to_str().unwrap()]);
+        world.tmux(&["select-layout", "-t", "work:0", "main-vertical"]);
+    }
+    world.tmux(&["resize-pane", "-t", "work:0.0", "-x", "33"]);
+    let told = ["first", "second", "third"];
+    let mut at = 0;
+    let ids = told.map(|told| {
+        at += 1;
+        let pane = format!("work:0.{at}");
+        world.types(&pane, &format!("exec claude '{told}'"));
+        wait_for("the agent", || world.screen(&pane).contains("stand-in ready"));
+        world.id_of(told)
+    });
+    let format = "#{pane_index} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
+    let whole = world.tmux(&["list-panes", "-t", "work:0", "-F", format]);
+    world.look();
+    // The second, then the third, which stands second by now, then the first.
+    for pane in ["work:0.2", "work:0.2", "work:0.1"] {
+        let pid = world.pane_pid(pane);
+        world.kill(&world.below(pid));
+        world.look();
+    }
+    assert_eq!(world.tmux(&["list-panes", "-t", "work:0", "-F", "#{pane_index}"]), "0\n");
+    let plan = world.json(&["plan"]);
+    let places: BTreeMap<&str, u64> = plan["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["session"].as_str().unwrap(), entry["surface"]["pane"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(places, BTreeMap::from([(&*ids[0], 1), (&*ids[1], 2), (&*ids[2], 2)]));
+    let report = world.reseat(&["restore", "--yes", "--json"]);
+    assert_eq!(report.code, 0, "{report:?}");
+    assert_eq!(report.json()["notes"], serde_json::json!([]));
+    for (at, told) in told.into_iter().enumerate() {
+        world.asks(&format!("work:0.{}", at + 1), told);
+    }
+    assert_eq!(world.tmux(&["list-panes", "-t", "work:0", "-F", format]), whole);
+}
+
+/// A window without room for another pane takes the lost one all the same.
+#[test]
+fn a_window_without_room_takes_its_agent_back() {
     let world = World::new();
     world.session("work", "shop");
     world.split("work:0.0", "shop");
-    world.types("work:0.1", "exec claude 'own process'");
+    world.types("work:0.1", "exec claude 'no room'");
     wait_for("the agent", || world.screen("work:0.1").contains("stand-in ready"));
-    let id = world.id_of("own process");
     world.look();
     let pid = world.pane_pid("work:0.1");
     world.kill(&world.below(pid));
-    let plan = world.json(&["plan"]);
-    assert_eq!(verdicts(&plan), pairs(&[("work:0.1", "resume", &id)]));
+    let dir = world.home().join("shop");
+    let split = ["split-window", "-d", "-t", "work:0.0", "-c", dir.to_str().unwrap()];
+    while world.command("tmux").args(split).output().unwrap().status.success() {}
+    let before = world.tmux(&["list-panes", "-t", "work:0"]).lines().count();
     let report = world.reseat(&["restore", "--yes", "--json"]);
     assert_eq!(report.code, 0, "{report:?}");
-    world.asks("work:0.1", "own process");
+    world.asks("work:0.1", "no room");
+    assert_eq!(world.tmux(&["list-panes", "-t", "work:0"]).lines().count(), before + 1);
 }
 
 /// `--into-idle`: the idle shell that the killed agent left is used.

@@ -4,7 +4,7 @@
 //! everything else is a fold of it.
 
 use crate::ids::{AgentKind, EntryId, FlightId, PlanId, SessionId, SessionKey, SurfaceId, digest};
-use crate::mux::{PaneId, Place, ServerLife, Snapshot};
+use crate::mux::{PaneId, Place, ServerLife, Snapshot, Stood};
 use crate::process::{Boot, ProcessKey};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -311,6 +311,9 @@ pub struct Gone {
     /// Codex emptied its own title, which it does only when a person quits it.
     #[serde(default)]
     pub title_emptied: bool,
+    /// Where its pane stood when it was last seen there, if the pane is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stood: Option<Stood>,
 }
 
 /// A trace that an orderly end would have removed.

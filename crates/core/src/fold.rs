@@ -7,7 +7,7 @@ use crate::fact::{
     PaneClaim, Reading, Recorded, Sighting, Stamp, Was,
 };
 use crate::ids::{AgentKind, EntryId, FlightId, SessionId, SurfaceId, digest, made_ms};
-use crate::mux::{PaneId, Place, ServerLife, Snapshot};
+use crate::mux::{PaneId, Place, ServerLife, Snapshot, Stood};
 use crate::process::ProcessKey;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,6 +228,12 @@ pub fn fold(facts: &[Fact]) -> Folded {
     out.bindings.retain(|binding| {
         !undone.contains(&binding.process) && !failed_starts.iter().any(|start| start.made(binding))
     });
+    for binding in &mut out.bindings {
+        let shown = binding.life.as_ref().and_then(|life| out.lives.get(life)?.snapshot.as_ref());
+        if let Some(stood) = binding.stood(shown) {
+            binding.place = Some(stood.place);
+        }
+    }
     out
 }
 
@@ -492,6 +498,12 @@ impl Fold {
 }
 
 impl Binding {
+    /// Where its pane stands in the newest snapshot of its life, or stood when it was last there.
+    pub fn stood(&self, newest: Option<&Snapshot>) -> Option<Stood> {
+        let shown = newest.and_then(|snapshot| snapshot.stood(self.pane?));
+        shown.or_else(|| self.gone.as_ref()?.1.stood.clone())
+    }
+
     /// Takes one reading of a look.
     fn read(&mut self, at: &Stamp, reading: &Reading) {
         if reading.grade == Grade::Argv {

@@ -180,6 +180,19 @@ pub struct Place {
     pub pane: u32,
 }
 
+/// A pane among those of its window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stood {
+    /// Where.
+    pub place: Place,
+    /// Its position among them, from 0.
+    pub at: u32,
+    /// How many they were.
+    pub panes: u32,
+    /// Their layout, as the multiplexer writes it.
+    pub layout: String,
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}.{}", self.session, self.window, self.pane)
@@ -195,6 +208,17 @@ impl Snapshot {
     /// Returns the pane of that id with its window.
     pub fn pane(&self, id: PaneId) -> Option<(&Window, &Pane)> {
         self.panes().find(|(_, pane)| pane.id == id)
+    }
+
+    /// Returns where a pane stands, and how its window looks around it.
+    pub fn stood(&self, id: PaneId) -> Option<Stood> {
+        let (window, _) = self.pane(id)?;
+        Some(Stood {
+            place: self.place(id)?,
+            at: window.panes.iter().position(|pane| pane.id == id)? as u32,
+            panes: window.panes.len() as u32,
+            layout: window.layout.clone(),
+        })
     }
 
     /// Returns where a pane stands. A linked or grouped window gives its place in the session listed first.

@@ -200,36 +200,33 @@ impl<'a> Cast<'a> {
         Ok(())
     }
 
-    /// Sessions, windows and panes with their sizes, as tmux lists them.
-    pub(super) fn layout(&self) -> Result<String> {
-        self.rig.tmux(&[
-            "list-panes",
-            "-a",
-            "-F",
-            "#{session_name}:#{window_index}.#{pane_index} #{window_name} #{pane_width}x#{pane_height} #{pane_current_path}",
-        ])
+    /// The panes of every session that holds a running agent, with their sizes and directories. A session of nothing
+    /// but shells is nothing that a restore misses.
+    pub(super) fn layout(&self) -> Result<Vec<String>> {
+        let held = |session: &str| {
+            self.members.iter().any(|member| member.agent.is_some() && session_of(member.place) == session)
+        };
+        let all = self.panes()?;
+        Ok(all.into_iter().filter(|line| held(session_of(line))).collect())
     }
 
-    /// The same panes in the same places again. A window's name follows its program where the user gave it none.
-    pub(super) fn check_layout(&self, before: &str) -> Result<()> {
-        let now = self.layout()?;
-        let bare = |text: &str| -> Vec<String> {
-            text.lines()
-                .map(|line| {
-                    let words: Vec<&str> = line.split(' ').collect();
-                    [words.first(), words.get(2), words.get(3)]
-                        .into_iter()
-                        .flatten()
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                })
-                .collect()
-        };
-        if bare(&now) == bare(before) {
+    /// The same panes in the same places again.
+    pub(super) fn check_layout(&self, before: &[String]) -> Result<()> {
+        let sessions: Vec<&str> = before.iter().map(|line| session_of(line)).collect();
+        let mut now = self.panes()?;
+        now.retain(|line| sessions.contains(&session_of(line)));
+        if now == before {
             return Ok(());
         }
-        Err(Error::new(format!("the panes were\n{before}\nand are\n{now}")))
+        Err(Error::new(format!("the panes were\n{}\nand are\n{}", before.join("\n"), now.join("\n"))))
+    }
+
+    /// Without the names of windows: where the user gave none they follow the program.
+    fn panes(&self) -> Result<Vec<String>> {
+        let format =
+            "#{session_name}:#{window_index}.#{pane_index} #{pane_width}x#{pane_height} #{pane_current_path}";
+        let listed = self.rig.tmux(&["list-panes", "-a", "-F", format])?;
+        Ok(listed.lines().map(str::to_owned).collect())
     }
 
     /// Every member of the plan: its verdict and session; nothing of those that were left.

@@ -295,6 +295,7 @@ impl World {
             process: agent.process.clone(),
             life: self.servers[pane.server].life.clone(),
             pane_left: pane.open,
+            stood: None,
             killed: self.kill_marks(index),
             title_emptied: agent.kind == AgentKind::Codex
                 && last.is_some()

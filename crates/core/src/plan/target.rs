@@ -7,7 +7,7 @@ use crate::ending::{LiveView, life_now};
 use crate::fact::Was;
 use crate::fold::{Binding, Folded};
 use crate::ids::{EntryId, SurfaceId, digest};
-use crate::mux::{MuxSession, Pane, PaneId, Place, ServerLife, Snapshot, Window};
+use crate::mux::{MuxSession, Pane, PaneId, Place, ServerLife, Snapshot, Stood, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Decides the builds and adds an entry for every other pane of a rebuilt window.
@@ -41,7 +41,12 @@ pub(super) fn builds(
             crate::ending::LifeNow::Over(_) | crate::ending::LifeNow::CannotTell(..) => {
                 maker.whole_windows(&bindings);
             }
-            _ => bindings.iter().for_each(|binding| maker.single_pane(binding)),
+            // The last to go left the smallest window: it comes back first, so that each finds what it left.
+            _ => {
+                let mut bindings = bindings;
+                bindings.sort_by_key(|binding| maker.stood(binding).map(|stood| (stood.panes, stood.at)));
+                bindings.iter().for_each(|binding| maker.single_pane(binding));
+            }
         }
     }
     out
@@ -175,8 +180,16 @@ impl<'a> Maker<'a> {
                     self.out.push(Build::Respawn { socket, target, pane: build });
                 }
                 (Some(_), _) if verdict != Verdict::Resume => {}
-                (_, Some(window)) => {
-                    self.out.push(Build::Split { socket, window: window.clone(), pane: build });
+                (_, Some(living)) => {
+                    let at = window.panes.iter().position(|other| other.id == pane.id).unwrap_or_default();
+                    self.out.push(Build::Split {
+                        socket,
+                        window: living.clone(),
+                        pane: build,
+                        at: at as u32,
+                        layout: window.layout.clone(),
+                        panes: window.panes.len() as u32,
+                    });
                 }
                 (_, None) => self.window_of_its_own(binding),
             }
@@ -334,7 +347,10 @@ impl<'a> Maker<'a> {
             && let Some(place) = &binding.place
             && let Some(window) = window_at(snapshot, place)
         {
-            self.out.push(Build::Split { socket, window, pane });
+            let (at, layout, panes) = self
+                .stood(binding)
+                .map_or((place.pane, String::new(), 0), |stood| (stood.at, stood.layout, stood.panes));
+            self.out.push(Build::Split { socket, window, pane, at, layout, panes });
             return;
         }
         if standing.is_some() {
@@ -347,6 +363,10 @@ impl<'a> Maker<'a> {
         if let (Some(Build::Window(window)), Some(_)) = (self.out.last_mut(), standing) {
             window.index_taken = true;
         }
+    }
+
+    fn stood(&self, binding: &Binding) -> Option<Stood> {
+        binding.stood(self.folded.lives.get(self.life).and_then(|seen| seen.snapshot.as_ref()))
     }
 
     /// An idle shell that stands where the only pane of a window stood, in the same directory, started after the

@@ -191,6 +191,12 @@ pub enum Build {
         window: String,
         /// The pane.
         pane: PaneBuild,
+        /// Its position among the panes of the window, from 0.
+        at: u32,
+        /// The layout the window had when it was whole; empty when unknown.
+        layout: String,
+        /// Of how many panes that was.
+        panes: u32,
     },
     /// An idle shell is replaced.
     Respawn {

@@ -168,10 +168,12 @@ impl Log {
     }
 
     pub(crate) fn gone(&mut self, at: &Spot, pane_left: bool, killed: &[KillMark]) -> &mut Self {
+        let shown = self.folded().lives.get(&at.life).and_then(|seen| seen.snapshot.clone());
         self.put(Body::Gone(Gone {
             process: at.process.clone(),
             life: at.life.clone(),
             pane_left,
+            stood: shown.filter(|_| !pane_left).and_then(|shown| shown.stood(at.pane)),
             killed: killed.to_vec(),
             title_emptied: false,
         }))

@@ -1,7 +1,7 @@
 //! What would be done: C29, C30, C32, and the scope of a plan.
 
 use crate::fixture::{Disk, Log, Now, Spot, id, life, lines, plan, snapshot};
-use reseat_core::fact::{Body, Decision, Grade};
+use reseat_core::fact::{Body, Decision, Grade, KillMark};
 use reseat_core::mux::PaneId;
 use reseat_core::plan::{Build, Plan, Policy, Verdict, compute};
 use reseat_core::select::{PaneSelector, Selection, WindowSelector};
@@ -131,7 +131,7 @@ fn skl_12_the_smallest_change_that_helps() {
     for at in [&spots[0], &spots[2], &spots[3]] {
         kill = kill.alive(&at.process);
     }
-    kill.view.killed.insert(spots[1].process.clone(), vec![reseat_core::fact::KillMark::RegistryLeft]);
+    kill.view.killed.insert(spots[1].process.clone(), vec![KillMark::RegistryLeft]);
     let whole = plan(&log, &kill, &Disk::default());
     assert_eq!(builds(&whole), ["split @0"]);
     assert_eq!(whole.entries.len(), 1);
@@ -153,4 +153,55 @@ fn crx_12_nothing_is_hidden_by_age() {
     let named = Policy { selection: named, ..Policy::default() };
     let again = compute(&log.folded(), &Now::of(&log).view, &Disk::default(), &named);
     assert_eq!(again.entries[0].verdict, Verdict::Resume, "by name it can be had back");
+}
+
+/// Panes that went with their agents while the server lived on: the last to go comes back first, each at the position
+/// and with the layout that its window had when it was last there.
+#[test]
+fn panes_that_went_one_after_the_other_come_back_in_order() {
+    let life = life(1, 77);
+    let spots: Vec<Spot> = (0..4).map(|pane| Spot::at(&life, pane, 500 + pane, 0, pane)).collect();
+    let shown = |panes: &[u32]| {
+        let rows: Vec<(u32, &str)> = panes.iter().map(|pane| (*pane, "/w")).collect();
+        let mut shown = snapshot("work", &[&rows]);
+        shown.windows[0].layout = format!("of {panes:?}");
+        shown
+    };
+    let mut log = Log::new();
+    for (at, spot) in spots.iter().enumerate() {
+        log.seen(spot, &[(Grade::Registry, 1 + at as u32)]);
+    }
+    // 1 goes first, 2 and 3 go together.
+    log.look(&life, &shown(&[0, 1, 2, 3]), &spots.iter().collect::<Vec<_>>());
+    log.gone(&spots[1], false, &[KillMark::RegistryLeft]);
+    log.look(&life, &shown(&[0, 2, 3]), &[&spots[0], &spots[2], &spots[3]]);
+    log.gone(&spots[2], false, &[KillMark::RegistryLeft]).gone(&spots[3], false, &[KillMark::RegistryLeft]);
+    log.look(&life, &shown(&[0]), &[&spots[0]]);
+    let now = Now::of(&log).answers(&life, &shown(&[0])).alive(&spots[0].process);
+    let plan = plan(&log, &now, &Disk::default());
+    let splits: Vec<String> = plan
+        .builds
+        .iter()
+        .map(|build| match build {
+            Build::Split { window, pane, at, layout, panes, .. } => {
+                let entry = plan.entries.iter().find(|entry| entry.entry == pane.entry).unwrap();
+                format!(
+                    "U{} in {window} at {at}, {panes} {layout}",
+                    &entry.session.as_ref().unwrap().as_str()[..1]
+                )
+            }
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        splits,
+        [
+            "U3 in @0 at 1, 3 of [0, 2, 3]",
+            "U4 in @0 at 2, 3 of [0, 2, 3]",
+            "U2 in @0 at 1, 4 of [0, 1, 2, 3]",
+        ]
+    );
+    let mut places: Vec<u32> = plan.entries.iter().map(|entry| entry.surface.pane.unwrap()).collect();
+    places.sort_unstable();
+    assert_eq!(places, [1, 1, 2], "where each last stood");
 }

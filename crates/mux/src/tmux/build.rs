@@ -76,17 +76,35 @@ impl Tmux {
         self.made(&self.call(&[&["select-layout", "-t", &target, "tiled"], &words])?)
     }
 
-    /// Makes a pane behind the last pane of a window (`@N`).
-    pub fn split_window(&self, window: &str, program: &Program<'_>) -> Result<NewPane, MuxError> {
+    /// Makes a pane in a window (`@N`) that lives, as its Nth pane from 0, or the last where it has fewer. Where there
+    /// is no room the window is tiled first.
+    pub fn split_window(&self, window: &str, at: u32, program: &Program<'_>) -> Result<NewPane, MuxError> {
+        let panes = self.panes_of(window)?;
+        let (behind, target) = match panes.get(at as usize) {
+            Some(taken) => (false, taken),
+            None => (true, panes.last().ok_or_else(|| self.garbled("a window without panes".into()))?),
+        };
+        let (format, cwd, target) = (rows::format('N', &MADE), literal(program.cwd), target.to_string());
+        let mut words = vec!["split-window", "-d", "-P", "-F", &format, "-t", &target, "-c", &cwd];
+        words.extend((!behind).then_some("-b"));
+        words.push("--");
+        words.extend(program.argv.iter().map(String::as_str));
+        let made = self.call(&[&words]).or_else(|error| match error {
+            MuxError::Refused { why, .. } if why.contains("no space") => {
+                self.call(&[&["select-layout", "-t", &target, "tiled"], &words])
+            }
+            other => Err(other),
+        });
+        self.made(&made?)
+    }
+
+    /// The panes of a window in their order.
+    pub fn panes_of(&self, window: &str) -> Result<Vec<PaneId>, MuxError> {
         let format = rows::format('L', &["pane_id"]);
         let bytes = self.call(&[&["list-panes", "-t", window, "-F", &format]])?;
         let rows = rows::parse(&bytes, |mark| (mark == 'L').then_some(1)).map_err(|why| self.garbled(why))?;
-        let last = rows.last().ok_or_else(|| self.garbled("a window without panes".into()))?;
-        let last = PaneId::parse(&last.fields[0]).map_err(|error| self.garbled(error.to_string()))?;
-        let (format, cwd, target) = (rows::format('N', &MADE), literal(program.cwd), last.to_string());
-        let mut words = vec!["split-window", "-d", "-P", "-F", &format, "-t", &target, "-c", &cwd, "--"];
-        words.extend(program.argv.iter().map(String::as_str));
-        self.made(&self.call(&[&words])?)
+        let parsed = rows.iter().map(|row| PaneId::parse(&row.fields[0])).collect::<Result<_, _>>();
+        parsed.map_err(|error| self.garbled(error.to_string()))
     }
 
     /// Replaces what runs in a pane. Whatever ran there is killed: only for panes that were proven idle or dead.

@@ -92,10 +92,13 @@ pub fn facts_of(stamp: &Stamp, known: &[Fact], folded: &Folded, observed: &Obser
         if binding.gone.is_some() || observed.view.processes.get(&binding.process) != Some(&Liveness::Gone) {
             continue;
         }
+        let pane_left = binding.pane.is_some_and(|pane| snapshot.pane(pane).is_some());
+        let before_that = folded.lives.get(life).and_then(|seen| seen.snapshot.as_ref());
         push(Body::Gone(Gone {
             process: binding.process.clone(),
             life: life.clone(),
-            pane_left: binding.pane.is_some_and(|pane| snapshot.pane(pane).is_some()),
+            pane_left,
+            stood: binding.stood(before_that).filter(|_| !pane_left),
             killed: observed.view.killed.get(&binding.process).cloned().unwrap_or_default(),
             title_emptied: title_emptied(snapshot, binding, before.get(&binding.process).copied()),
         }));

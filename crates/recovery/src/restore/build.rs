@@ -35,10 +35,17 @@ pub(super) fn build(
     for build in &plan.builds {
         match build {
             Build::Window(window) => builder.window(window),
-            Build::Split { socket, window, pane } => {
+            Build::Split { socket, window, pane, at, layout, panes } => {
                 let tmux = context.tmux_at(Path::new(socket));
-                let made = builder.program(pane, |program| tmux.split_window(window, program));
+                let made = builder.program(pane, |program| tmux.split_window(window, *at, program));
                 builder.keep(&tmux, pane, made.map(|made| made.pane));
+                // Only whole again it can look as it did.
+                if !layout.is_empty()
+                    && tmux.panes_of(window).is_ok_and(|there| there.len() == *panes as usize)
+                    && let Err(error) = tmux.apply_layout(window, layout)
+                {
+                    builder.out.notes.push(format!("layout not exact in window {window}: {error}"));
+                }
             }
             Build::Respawn { socket, target, pane } => {
                 let tmux = context.tmux_at(Path::new(socket));
