@@ -45,7 +45,9 @@ pub(super) fn builds(
             _ => {
                 let mut bindings = bindings;
                 bindings.sort_by_key(|binding| maker.stood(binding).map(|stood| (stood.panes, stood.at)));
-                bindings.iter().for_each(|binding| maker.single_pane(binding));
+                for binding in bindings {
+                    maker.single_pane(binding);
+                }
             }
         }
     }
