@@ -16,8 +16,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Name of the tmux socket (`tmux -L`) within the rig's own TMUX_TMPDIR.
-pub const SOCKET: &str = "e2e";
+/// Name of the tmux socket (`tmux -L`) within the rig's own TMUX_TMPDIR: the usual one, which whoever watched nothing
+/// before the crash has to go by.
+pub const SOCKET: &str = "default";
 
 const KEY: &str = "sk-ant-fake-000000000000000000000000-fakefakefake";
 /// Starting an agent on a busy machine with two cores.
@@ -453,6 +454,8 @@ impl Rig {
                 }
             }
         }
+        // The server last: with its terminals it would send a hang-up that wakes the agents to a polite end.
+        list.reverse();
         processes::kill(&list)
     }
 

@@ -211,6 +211,10 @@ pub trait Agent: Sync {
     /// The agent's live records.
     fn registry(&self, home: &Path) -> Vec<RegistryEntry>;
 
+    /// Conversations whose writer left its lock behind when it ended, or holds it still, with the lock's time in
+    /// milliseconds since 1970. An orderly end removes the lock.
+    fn locks(&self, home: &Path) -> Vec<(SessionId, i64)>;
+
     /// All transcripts of a home, sub-agents left out where the path tells.
     fn list(&self, home: &Path) -> Vec<Found>;
 

@@ -1,7 +1,8 @@
 //! What agents and tmux leave behind by themselves, for those who had nothing installed before the crash.
 //!
-//! Claude's live records of processes that are gone, the last save of tmux-resurrect and of
-//! tmux-assistant-resurrect. None of it is proof of what ran last in a pane: all of it is a question.
+//! Claude's live records of processes that are gone, Codex's writer locks that nobody holds, the last save of
+//! tmux-resurrect and of tmux-assistant-resurrect. None of it is proof of what ran last in a pane: all of it is a
+//! question.
 
 use crate::context::Context;
 use crate::observe::Observed;
@@ -43,6 +44,7 @@ pub(crate) fn add(context: &Context, folded: &mut Folded, observed: &Observed) {
     known.extend(folded.unplaced.iter().map(|(_, event)| event.session.clone()));
     let seen_something = !folded.lives.is_empty();
     let mut traces = registries(context, folded, observed);
+    traces.extend(locks(context, folded));
     if !seen_something {
         // Whoever looks by himself knows the panes better than a save of another tool.
         traces.extend(saves(context));
@@ -89,6 +91,43 @@ fn registries(context: &Context, folded: &Folded, observed: &Observed) -> Vec<Tr
                 source: format!("record of pid {} start {:?}", entry.pid, entry.start),
                 was: entry.was,
                 at_ms: entry.started_ms.unwrap_or(0),
+            });
+        }
+    }
+    out
+}
+
+/// Writer locks that nobody holds. They name no pane.
+fn locks(context: &Context, folded: &Folded) -> Vec<Trace> {
+    let mut out = Vec::new();
+    for (kind, home) in crate::knowledge::homes(&context.config, &context.home, &folded.bindings) {
+        let adapter = agent(kind);
+        let locks = adapter.locks(&home);
+        if locks.is_empty() {
+            continue;
+        }
+        // A front end that holds one is seen by every look; the shared server holds those of all panes.
+        let held = reseat_agents::codex::shared_server(&home)
+            .map(|server| adapter.open_file_sessions(&[], &context.proc.locked_files(server.pid)))
+            .unwrap_or_default();
+        for (session, at_ms) in locks {
+            if held.iter().any(|reading| reading.session == session) {
+                continue;
+            }
+            let Some(found) = adapter.find(&home, &session) else { continue };
+            let transcript = adapter.read(&found);
+            if transcript.kind != reseat_agents::Kind::Interactive {
+                continue;
+            }
+            out.push(Trace {
+                agent: kind,
+                home: home.clone(),
+                source: format!("lock of {session}"),
+                session: Some(session),
+                cwd: transcript.current.or(transcript.project),
+                place: None,
+                was: transcript.was,
+                at_ms,
             });
         }
     }

@@ -73,6 +73,11 @@ impl Agent for Claude {
         registry::read(home)
     }
 
+    /// Claude locks nothing.
+    fn locks(&self, _home: &Path) -> Vec<(SessionId, i64)> {
+        Vec::new()
+    }
+
     fn list(&self, home: &Path) -> Vec<Found> {
         transcript::list(home)
     }

@@ -27,6 +27,15 @@ const SHOWN: usize = 29;
 #[derive(Debug, Clone, Copy)]
 pub struct Codex;
 
+/// Where the writer locks of threads lie, below the home.
+const LOCKS: &str = "thread-writer-locks";
+
+/// The thread of a writer lock.
+fn locked_id(path: &Path) -> Option<SessionId> {
+    path.parent()?.file_name().filter(|name| *name == LOCKS)?;
+    SessionId::parse(path.file_name()?.to_str()?.strip_suffix(".lock")?).ok()
+}
+
 impl Agent for Codex {
     fn kind(&self) -> AgentKind {
         AgentKind::Codex
@@ -77,6 +86,21 @@ impl Agent for Codex {
         Vec::new()
     }
 
+    fn locks(&self, home: &Path) -> Vec<(SessionId, i64)> {
+        let Ok(dir) = std::fs::read_dir(home.join(LOCKS)) else { return Vec::new() };
+        let mut out: Vec<(SessionId, i64)> = dir
+            .flatten()
+            .filter_map(|entry| {
+                let id = locked_id(&entry.path())?;
+                let modified = entry.metadata().ok()?.modified().ok()?;
+                let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+                Some((id, i64::try_from(since.as_millis()).ok()?))
+            })
+            .collect();
+        out.sort();
+        out
+    }
+
     fn list(&self, home: &Path) -> Vec<Found> {
         rollout::list(home)
     }
@@ -97,11 +121,7 @@ impl Agent for Codex {
     fn open_file_sessions(&self, open: &[PathBuf], locked: &[PathBuf]) -> Vec<Reading> {
         let mut ids: Vec<SessionId> = Vec::new();
         for path in locked {
-            let in_locks =
-                path.parent().and_then(Path::file_name).is_some_and(|name| name == "thread-writer-locks");
-            let stem =
-                path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".lock"));
-            if let Some(id) = stem.filter(|_| in_locks).and_then(|stem| SessionId::parse(stem).ok()) {
+            if let Some(id) = locked_id(path) {
                 let home = path.parent().and_then(Path::parent);
                 let found = home.and_then(|home| rollout::find(home, &id));
                 if !found.is_some_and(|found| rollout::read(&found).kind == crate::Kind::SubAgent) {

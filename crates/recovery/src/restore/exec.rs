@@ -2,7 +2,7 @@
 //! conversation, starts the agent as a shell would, and leaves the user's shell behind. A pane never wedges.
 
 use super::order::{Effect, Order};
-use super::{STORE_DEADLINE, login, slots};
+use super::{STORE_DEADLINE, login, shared_server, slots};
 use crate::context::Context;
 use crate::situation::Situation;
 use reseat_agents::agent;
@@ -25,8 +25,6 @@ use std::time::{Duration, Instant};
 const SLOT_PATIENCE: Duration = Duration::from_mins(5);
 /// How long a start holds its slot and its claim at most.
 const READY_PATIENCE: Duration = Duration::from_secs(8);
-/// How long to wait until an agent's shared server lets go of a thread.
-const SERVER_PATIENCE: Duration = Duration::from_secs(90);
 
 /// Runs an entry in this pane. Returns only when not even a shell could be started.
 pub fn exec(context: &Context, flight: &FlightId, entry: &EntryId, out: &mut dyn Write) -> std::io::Error {
@@ -161,7 +159,7 @@ fn start(context: &Context, begun: &mut Begun, key: &SessionKey, out: &mut dyn W
     let claim = Claim::try_take(&context.state, key)
         .map_err(|error| Reason::new("claim-failed", error.to_string()))?
         .ok_or_else(|| Reason::new("already-starting", "another restore is starting this conversation"))?;
-    wait_for_shared_server(context, key, &order.argv)?;
+    shared_server::wait_until_free(context, key, &order.argv)?;
     check(context, &order, key, &cwd)?;
     let name = order.argv.first().cloned().unwrap_or_default();
     let home = env.get("HOME").map_or_else(|| context.home.clone(), PathBuf::from);
@@ -177,6 +175,7 @@ fn start(context: &Context, begun: &mut Begun, key: &SessionKey, out: &mut dyn W
             key.id
         ),
     );
+    begun.effect.server_held = shared_server::holder(context, key).is_some();
     let begun_at = Instant::now();
     let held = std::cell::Cell::new(Some((slot, claim)));
     let mut pid = 0;
@@ -257,29 +256,6 @@ fn check(context: &Context, order: &Order, key: &SessionKey, cwd: &Path) -> Resu
         return Err(Reason::new("cannot-tell", "it may still run where it cannot be seen from here"));
     }
     Ok(())
-}
-
-/// A thread that only the agent's shared server still holds is not open. A start that needs it for itself waits
-/// until the server lets go.
-fn wait_for_shared_server(context: &Context, key: &SessionKey, argv: &[String]) -> Result<(), Reason> {
-    if key.agent != AgentKind::Codex || !reseat_agents::codex::needs_own_process(argv) {
-        return Ok(());
-    }
-    let Some(server) = reseat_agents::codex::shared_server(Path::new(&key.home)) else { return Ok(()) };
-    let lock = format!("{}.lock", key.id);
-    let until = Instant::now() + SERVER_PATIENCE;
-    loop {
-        let alive = context.proc.stat(server.pid).is_some_and(|stat| stat.start == server.start);
-        let locked = context.proc.locked_files(server.pid).iter().any(|path| path.ends_with(&lock));
-        if !alive || !locked {
-            return Ok(());
-        }
-        if Instant::now() >= until {
-            let text = format!("Codex's shared server (pid {}) still holds the thread", server.pid);
-            return Err(Reason::new("held-by-agent-server", text));
-        }
-        std::thread::sleep(Duration::from_millis(250));
-    }
 }
 
 /// Gives the slot and the claim back when the agent reports its session: from then on the live binding is the guard.

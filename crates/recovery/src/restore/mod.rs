@@ -9,6 +9,7 @@ mod login;
 mod order;
 mod recover;
 mod report;
+mod shared_server;
 mod slots;
 mod undo;
 mod verify;

@@ -54,6 +54,9 @@ pub(super) struct Effect {
     /// The agent process.
     #[serde(default)]
     pub(super) process: Option<ProcessKey>,
+    /// The agent's shared server held the conversation before the start.
+    #[serde(default)]
+    pub(super) server_held: bool,
     /// How the agent ended, when it did: a code and a sentence.
     #[serde(default)]
     pub(super) ended: Option<Reason>,

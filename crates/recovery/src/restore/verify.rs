@@ -3,11 +3,11 @@
 use super::build::Built;
 use super::order::{Effect, Order};
 use super::report::EntryResult;
-use super::{Progress, Report, Request, RestoreError, STORE_DEADLINE};
+use super::{Progress, Report, Request, RestoreError, STORE_DEADLINE, shared_server};
 use crate::capture::sight::{Pass, Seen};
 use crate::context::Context;
 use reseat_agents::agent;
-use reseat_core::fact::{Body, Decision, Fact, Outcome, Sighting};
+use reseat_core::fact::{Body, Decision, Fact, Grade, Outcome, Sighting};
 use reseat_core::ids::EntryId;
 use reseat_core::mux::{PaneId, ServerLife, Snapshot};
 use reseat_core::plan::{Plan, Reason, Verdict};
@@ -245,6 +245,21 @@ impl<'a> Watch<'a> {
             }
             None => {
                 self.other.remove(&order.entry);
+                // Without the id in its title Codex says nothing of itself. That its server took the lock of the very
+                // thread it was started on, which nobody held before, says it all the same.
+                let named = sighting.is_some_and(|seen| {
+                    seen.readings
+                        .iter()
+                        .any(|reading| reading.grade == Grade::Argv && reading.session == key.id)
+                });
+                if named
+                    && !effect.server_held
+                    && since.elapsed() >= OTHER_PATIENCE
+                    && shared_server::holder(self.context, &key).is_some()
+                {
+                    let text = format!("Codex's shared server opened {} for it", key.id);
+                    return Finding::Settle(Outcome::Restored, Reason::new("verified", text), process);
+                }
                 if since.elapsed() > DIALOG_AFTER
                     && let Some(dialog) = self.dialog(order)
                 {

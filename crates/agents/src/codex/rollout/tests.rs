@@ -215,6 +215,25 @@ fn c17_only_a_persons_thread_is_open_to_a_pane() {
     assert_eq!(crate::codex::Codex.open_file_sessions(&[], &[home.path().join(format!("{X1}.lock"))]), []);
 }
 
+/// A writer lock that was left behind names its thread; other files beside it name none.
+#[test]
+fn locks_left_behind_name_their_threads() {
+    let home = Home::new();
+    assert_eq!(crate::codex::Codex.locks(home.path()), []);
+    let dir = home.path().join("thread-writer-locks");
+    std::fs::create_dir_all(&dir).unwrap();
+    for name in [&format!("{X2}.lock"), &format!("{X1}.lock"), ".coordination.lock", X1, "a b.lock"] {
+        std::fs::write(dir.join(name), "").unwrap();
+    }
+    let at = |id: &str| {
+        let modified = std::fs::metadata(dir.join(format!("{id}.lock"))).unwrap().modified().unwrap();
+        modified.duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
+    };
+    let locks = crate::codex::Codex.locks(home.path());
+    let locks: Vec<(&str, i64)> = locks.iter().map(|(id, at_ms)| (id.as_str(), *at_ms)).collect();
+    assert_eq!(locks, [(X1, at(X1)), (X2, at(X2))]);
+}
+
 /// C18: one quiet thread behind 300 newer ones of another directory; 22 KB of first line, the first message at 75 KB.
 #[test]
 fn c18_nothing_is_capped_before_the_directory_is_known() {
