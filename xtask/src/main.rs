@@ -41,16 +41,20 @@ fn test() -> Result<(), String> {
     }
 }
 
-/// The real Claude Code and Codex in a real tmux, against model APIs on loopback.
+/// The real Claude Code and Codex in a real tmux, against model APIs on loopback: first the rig by itself, then what
+/// `reseat` makes of each crash.
 fn e2e(args: &[String]) -> Result<(), String> {
     machine::need_tmux()?;
     if !machine::has("npm") {
         return Err("npm is not here; install Node.js 20 or later with npm".into());
     }
     cargo(&["build", "--release", "--package", "reseat"])?;
-    let mut words = vec!["run", "--release", "--package", "reseat-e2e", "--", "selfcheck"];
-    words.extend(args.iter().map(String::as_str));
-    cargo(&words)
+    for job in ["selfcheck", "recovery"] {
+        let mut words = vec!["run", "--release", "--package", "reseat-e2e", "--", job];
+        words.extend(args.iter().map(String::as_str));
+        cargo(&words)?;
+    }
+    Ok(())
 }
 
 /// The crash worlds, with the table of what became of each pane by the evidence there was.

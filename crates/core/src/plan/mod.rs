@@ -3,11 +3,16 @@
 //! `compute` decides everything; whoever executes chooses nothing. A plan's id is the digest of its content, so
 //! that a restore can refuse when the world is no longer the one that was shown.
 
+mod entries;
+mod held;
 mod incident;
+mod judge;
 mod knowledge;
+mod once;
+mod pick;
 mod target;
 mod types;
-mod verdict;
+mod usable;
 
 pub use knowledge::{Command, Conversation, Directory, IdleShell, Kind, Knowledge, Known, WALL_TOLERANCE_MS};
 pub use types::{
@@ -15,7 +20,7 @@ pub use types::{
     WindowBuild,
 };
 
-pub use verdict::{evidence_of, surface_of};
+pub use entries::{evidence_of, surface_of};
 
 use crate::ending::{Ending, LiveView, judge};
 use crate::fold::Folded;
@@ -45,11 +50,11 @@ pub fn compute(folded: &Folded, view: &LiveView, know: &dyn Knowledge, policy: &
     let endings: Vec<Ending> = folded.bindings.iter().map(|binding| judge(binding, folded, view)).collect();
     let incidents = incident::find(folded, &endings, view);
     let in_scope = incident::scope(&incidents, folded, policy);
-    let mut entries = verdict::entries(folded, &endings, view, know, policy, &in_scope);
+    let mut entries = entries::entries(folded, &endings, view, know, policy, &in_scope);
     let builds = target::builds(folded, view, know, policy, &mut entries);
-    verdict::once_each(&mut entries);
+    once::once_each(&mut entries);
     in_order(&mut entries, &incidents);
-    verdict::limit(&mut entries, policy.capacity);
+    once::limit(&mut entries, policy.capacity);
     let mut plan = Plan {
         schema: SCHEMA,
         plan: PlanId(String::new()),
@@ -121,7 +126,7 @@ impl Plan {
         folded: &Folded,
         view: &LiveView,
     ) -> Result<(), PickError> {
-        verdict::pick(self, surface, session, know, folded, view)
+        pick::pick(self, surface, session, know, folded, view)
     }
 }
 

@@ -133,6 +133,14 @@ pub struct Entry {
     pub incident: Option<String>,
 }
 
+impl Entry {
+    /// Gives it its verdict and the reason.
+    pub(super) fn judged(&mut self, verdict: Verdict, reason: Reason) {
+        self.verdict = verdict;
+        self.reason = reason;
+    }
+}
+
 /// Where a surface stood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurfaceView {
