@@ -6,10 +6,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The Claude Code version the rig is written for.
-pub const CLAUDE_VERSION: &str = "2.1.332";
-/// The Codex version the rig is written for.
-pub const CODEX_VERSION: &str = "0.171.0";
+/// A pair of agents in exact versions.
+#[derive(Debug, Clone, Copy)]
+pub struct Versions {
+    /// Of Claude Code.
+    pub claude: &'static str,
+    /// Of Codex.
+    pub codex: &'static str,
+}
+
+/// The versions the rig is written for: a native Claude Code, a Codex with a server shared between panes.
+pub const CURRENT: Versions = Versions { claude: "2.1.332", codex: "0.171.0" };
+/// The last Claude Code that is a node script and hides its arguments, and a Codex of one process.
+pub const OLD: Versions = Versions { claude: "2.1.112", codex: "0.132.0" };
 
 const CLAUDE_PACKAGE: &str = "@anthropic-ai/claude-code";
 const CODEX_PACKAGE: &str = "@openai/codex";
@@ -25,9 +34,9 @@ pub struct Installed {
     pub codex: PathBuf,
 }
 
-/// Installs both agents below `dir` (the repository uses `target/e2e/npm`), unless they are there in
-/// these versions. About 800 MB. Safe to call from several processes at a time.
-pub fn install(dir: &Path) -> Result<Installed> {
+/// Installs both agents below `dir` (the repository uses directories below `target/e2e`, one for each pair), unless
+/// they are there in these versions. About 800 MB. Safe to call from several processes at a time.
+pub fn install(dir: &Path, versions: Versions) -> Result<Installed> {
     fs::create_dir_all(dir).doing(format_args!("make {}", dir.display()))?;
     let dir = fs::canonicalize(dir)?;
     // Held until return; the file stays.
@@ -36,9 +45,9 @@ pub fn install(dir: &Path) -> Result<Installed> {
 
     let bin = dir.join("node_modules/.bin");
     let installed = Installed { claude: bin.join("claude"), codex: bin.join("codex"), bin };
-    let wanted = [(CLAUDE_PACKAGE, CLAUDE_VERSION), (CODEX_PACKAGE, CODEX_VERSION)];
+    let wanted = [(CLAUDE_PACKAGE, versions.claude), (CODEX_PACKAGE, versions.codex)];
     if wanted.iter().all(|(package, version)| version_of(&dir, package).as_deref() == Some(version))
-        && check(&installed).is_ok()
+        && check(&installed, versions).is_ok()
     {
         return Ok(installed);
     }
@@ -62,12 +71,12 @@ pub fn install(dir: &Path) -> Result<Installed> {
         let text = String::from_utf8_lossy(&output.stderr);
         return Err(Error::new(format!("npm install failed ({}): {}", output.status, text.trim())));
     }
-    if check(&installed).is_err() {
+    if check(&installed, versions).is_err() {
         // npm may be told not to run install scripts; this one only links the native binary.
         let package = dir.join("node_modules").join(CLAUDE_PACKAGE);
         let _ = Command::new("node").arg("install.cjs").current_dir(package).output();
     }
-    check(&installed)?;
+    check(&installed, versions)?;
     Ok(installed)
 }
 
@@ -79,8 +88,8 @@ fn version_of(dir: &Path, package: &str) -> Option<String> {
 }
 
 /// Both executables run and say the wanted version.
-fn check(installed: &Installed) -> Result<()> {
-    for (program, version) in [(&installed.claude, CLAUDE_VERSION), (&installed.codex, CODEX_VERSION)] {
+fn check(installed: &Installed, versions: Versions) -> Result<()> {
+    for (program, version) in [(&installed.claude, versions.claude), (&installed.codex, versions.codex)] {
         // Codex makes `~/.codex` even when only asked for its version: not in the real home.
         let output = Command::new(program)
             .arg("--version")

@@ -5,7 +5,7 @@
 //! ```no_run
 //! # fn main() -> reseat_e2e::Result<()> {
 //! use reseat_e2e::{Kind, Rig, install};
-//! let agents = install::install("target/e2e/npm".as_ref())?;
+//! let agents = install::install("target/e2e/npm".as_ref(), install::CURRENT)?;
 //! let rig = Rig::new(&agents, &["proj"])?;
 //! let pane = rig.new_session("main", &rig.project("proj"))?;
 //! let claude = rig.start(Kind::Claude, &pane, &[])?;

@@ -58,7 +58,7 @@ fn say(text: &str) {
 /// Runs scenarios, all by default. Returns how many failed.
 fn recovery(npm: &Path, binary: &Path, names: &[&str]) -> Result<usize> {
     let start = Instant::now();
-    let installed = install::install(npm)?;
+    let installed = install::install(npm, install::CURRENT)?;
     let names = if names.is_empty() { &recovery::SCENARIOS[..] } else { names };
     let mut failed = 0;
     for name in names {
@@ -79,7 +79,7 @@ fn recovery(npm: &Path, binary: &Path, names: &[&str]) -> Result<usize> {
 fn selfcheck(npm: &Path) -> Result<usize> {
     let start = Instant::now();
     let step = |text: &str| say(&format!("{:6.1} s  {text}", start.elapsed().as_secs_f32()));
-    let installed = install::install(npm)?;
+    let installed = install::install(npm, install::CURRENT)?;
     step("agents installed");
     let rig = Rig::new(&installed, &["proj"])?;
 

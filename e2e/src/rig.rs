@@ -501,7 +501,7 @@ impl Rig {
         let known = KEY.get(KEY.len() - 20..).unwrap_or_default();
         let value = json!({
             "hasCompletedOnboarding": true,
-            "lastOnboardingVersion": crate::install::CLAUDE_VERSION,
+            "lastOnboardingVersion": crate::install::CURRENT.claude,
             "customApiKeyResponses": { "approved": [known], "rejected": [] },
             "hasSeenAutoDefaultNotice": true,
             "projects": projects.iter().map(trusted).collect::<serde_json::Map<_, _>>(),

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// A save file larger than this is not read.
 const MAX_SAVE: u64 = 16 << 20;
+/// How far the start of a process, derived from two clocks, may lie behind a file's time.
+const CLOCK_SLACK_MS: i64 = 2_000;
 
 /// One trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub(crate) fn add(context: &Context, folded: &mut Folded, observed: &Observed) {
     known.extend(folded.unplaced.iter().map(|(_, event)| event.session.clone()));
     let seen_something = !folded.lives.is_empty();
     let mut traces = registries(context, folded, observed);
-    traces.extend(locks(context, folded));
+    traces.extend(locks(context, folded).into_iter().filter(|lock| !accounted(lock, &folded.bindings)));
     if !seen_something {
         // Whoever looks by himself knows the panes better than a save of another tool.
         traces.extend(saves(context));
@@ -132,6 +134,20 @@ fn locks(context: &Context, folded: &Folded) -> Vec<Trace> {
         }
     }
     out
+}
+
+/// Whether a known agent accounts for a lock: it ran in that directory when the lock was made and was seen later.
+///
+/// A look sees every pane, so the lock's holder is among the agents seen: the lock is of the conversation of one that
+/// said nothing of itself, which asks for it by its directory, or of one that its user left there by `/new`.
+fn accounted(lock: &Trace, bindings: &[Binding]) -> bool {
+    bindings.iter().any(|binding| {
+        binding.agent == lock.agent
+            && Path::new(&binding.home) == lock.home
+            && binding.launch.cwd == lock.cwd
+            && binding.began_ms() - CLOCK_SLACK_MS <= lock.at_ms
+            && lock.at_ms <= binding.last_seen.wall_ms
+    })
 }
 
 /// `session:@window.%pane`; only the session's name outlives the server.
