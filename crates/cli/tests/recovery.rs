@@ -485,33 +485,3 @@ fn c31_the_users_shell_answers_in_a_pane() {
         .collect();
     assert_eq!(effects.iter().map(|effect| &effect["notes"]).collect::<Vec<_>>(), [&serde_json::json!([])]);
 }
-
-/// Nothing was watched before the crash: the writer lock that Codex left says which thread was open. Its pane is not
-/// known, so it is a question. A thread without a lock was closed.
-#[test]
-fn a_codex_lock_left_behind_is_a_question() {
-    let world = World::new();
-    world.session("work", "shop");
-    world.split("work:0.0", "shop");
-    let left = world.start("work:0.0", "codex", "left behind");
-    world.start("work:0.1", "codex", "quit before");
-    world.crash();
-    std::fs::remove_dir_all(world.state()).unwrap();
-    let nothing = world.json(&["plan"]);
-    assert_eq!(nothing["entries"], serde_json::json!([]));
-    let locks = world.home().join(".codex/thread-writer-locks");
-    std::fs::create_dir_all(&locks).unwrap();
-    std::fs::write(locks.join(format!("{left}.lock")), "").unwrap();
-    let plan = world.json(&["plan"]);
-    let [entry] = &plan["entries"].as_array().unwrap()[..] else { panic!("{plan}") };
-    assert_eq!(
-        (&entry["verdict"], &entry["agent"], &entry["preselected"], &entry["surface"]["session"]),
-        (&"choose".into(), &"codex".into(), &left.as_str().into(), &serde_json::Value::Null)
-    );
-    assert_eq!(world.reseat(&["restore", "--yes"]).code, 5);
-    let pick = format!("{}={left}", entry["surface"]["id"].as_str().unwrap());
-    let report = world.reseat(&["restore", "--yes", "--pick", &pick]);
-    assert_eq!(report.code, 0, "{report:?}");
-    world.asks("reseat:0.0", "left behind");
-    assert_eq!(world.reseat(&["restore", "--yes"]).code, 4);
-}
